@@ -1,0 +1,165 @@
+//! Conditions: which event data a subscription wants to be told, in MongoDB query form.
+//!
+//! Pure: knows no socket, actor or driver. `parse` makes a [`Condition`] from a client's criteria within
+//! [`bounds`], `matches` evaluates one against a [`document::Document`], `selection` cuts the told fields out.
+//! The neighbour `registry/index.rs` finds the conditions that may match without trying each.
+
+pub mod document;
+mod matches;
+pub mod number;
+mod parse;
+pub mod selection;
+
+use number::Number;
+
+/// The bounds of what a client may ask (docs/protocol.md §5). Past one: `CONDITION_TOO_LARGE`.
+pub mod bounds {
+    /// Levels of nesting in criteria.
+    pub const DEPTH: usize = 16;
+    /// Operators (`$…` keys and implicit equalities) in criteria.
+    pub const OPERATORS: usize = 64;
+    /// Bytes of criteria text.
+    pub const TEXT_BYTES: usize = 4096;
+    /// Values in one `$in`, `$nin` or `$all`.
+    pub const LIST_VALUES: usize = 100;
+    /// Levels of nesting in event data.
+    pub const DOCUMENT_DEPTH: usize = 128;
+}
+
+/// Why criteria were refused. The message says what to do and never repeats more than a key of the input.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConditionError {
+    /// Not a condition: an unknown operator, a wrong operand, not an object. Answered `CONDITION_INVALID`.
+    #[error("{0}")]
+    Invalid(String),
+    /// Past one of the [`bounds`]. Answered `CONDITION_TOO_LARGE`.
+    #[error("{0}")]
+    TooLarge(String),
+}
+
+/// A dotted path (`items.0.sku`), at least one segment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Path {
+    pub segments: Box<[Segment]>,
+}
+
+/// One step of a [`Path`]: a field name, which on an array may also be an index.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Segment {
+    pub name: Box<str>,
+    /// The array index that the name spells, if it is a canonical decimal (`0`, `17`; not `01`).
+    pub index: Option<u32>,
+}
+
+/// A JSON value in a condition, canonical: two literals that are equal to MongoDB are equal here and hash alike
+/// (`1 == 1.0`; objects with their keys in order).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Literal {
+    Null,
+    Bool(bool),
+    Number(Number),
+    String(Box<str>),
+    Array(Box<[Literal]>),
+    Object(Box<[(Box<str>, Literal)]>),
+}
+
+/// The JSON type names that `$type` takes (MongoDB's aliases and numbers, as far as JSON has them).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JsonType {
+    Null,
+    Bool,
+    /// Any number (`"number"`).
+    Number,
+    /// A whole number in 32 bits (`"int"`), in 64 bits (`"long"`), any other (`"double"`): as a JSON reader into BSON would type it.
+    Int,
+    Long,
+    Double,
+    String,
+    Object,
+    Array,
+}
+
+/// A compiled regular expression (linear time); equal when its pattern and options are equal.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    /// The pattern with its options in front (`(?i)^abc`): what equality and hashing look at.
+    pub text: Box<str>,
+    pub regex: regex::Regex,
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+impl Eq for Pattern {}
+impl std::hash::Hash for Pattern {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+/// One element of `$in`, `$nin` or `$all`: a value, or (never in JSON criteria but by `$regex` objects) a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ListItem {
+    Value(Literal),
+    Pattern(Pattern),
+}
+
+/// What is asked of one path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Predicate {
+    Eq(Literal),
+    Ne(Literal),
+    Gt(Literal),
+    Gte(Literal),
+    Lt(Literal),
+    Lte(Literal),
+    In(Box<[ListItem]>),
+    Nin(Box<[ListItem]>),
+    Exists(bool),
+    Type(Box<[JsonType]>),
+    Size(u64),
+    /// Every item matches (an empty list matches nothing).
+    All(Box<[ListItem]>),
+    /// `$all` of `$elemMatch`es: every one of them is met by some element.
+    AllElemMatch(Box<[ElemMatch]>),
+    ElemMatch(Box<ElemMatch>),
+    Regex(Pattern),
+    Mod {
+        divisor: i64,
+        remainder: i64,
+    },
+    /// None of these predicates together hold: `$not: {…}` is true when their conjunction is false.
+    Not(Box<[Predicate]>),
+}
+
+/// What one element of an array must meet.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ElemMatch {
+    /// Criteria over an element that is an object.
+    Criteria(Expression),
+    /// Operators over the element itself (`{$elemMatch: {$gt: 1, $lt: 5}}`).
+    Predicates(Box<[Predicate]>),
+}
+
+/// Criteria as a tree.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Expression {
+    /// All hold; an empty one matches everything.
+    And(Box<[Expression]>),
+    Or(Box<[Expression]>),
+    Nor(Box<[Expression]>),
+    Field {
+        path: Path,
+        predicate: Predicate,
+    },
+}
+
+/// Parsed criteria. Equal conditions are equal values, so that they can be interned.
+///
+/// [`Condition::parse`] reads and bounds them; [`Condition::matches`] evaluates.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Condition {
+    pub root: Expression,
+}

@@ -1,0 +1,3 @@
+//! Who subscribes to what on this node.
+
+pub mod index;

@@ -1,3 +1,4 @@
 //! What stands on the wire: frames (RFC 6455), messages, codes. Pure: no actor, no socket, no driver.
 
 pub mod codes;
+pub mod frame;

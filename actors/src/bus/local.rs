@@ -6,8 +6,8 @@
 use super::{Bus, BusError, ChannelKey, Publication, Published};
 use crate::counters::{Counters, Limit};
 use crate::passage::Passage;
-use actix::prelude::*;
-use futures::future::{FutureExt, LocalBoxFuture, ready};
+use actix::Recipient;
+use futures::future::{LocalBoxFuture, ready};
 use std::cell::OnceCell;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -45,7 +45,7 @@ impl Bus for LocalBus {
 
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>> {
         let Some(subscriber) = self.subscriber.get().cloned() else {
-            return ready(Err(BusError::Unavailable)).boxed_local();
+            return Box::pin(ready(Err(BusError::Unavailable)));
         };
         let cost = self.cost(&publication);
         if self.room.available_permits() < cost as usize {
@@ -54,18 +54,17 @@ impl Bus for LocalBus {
         // Always through the semaphore's own queue: a `try_acquire` in front would let a small emit overtake.
         let room = self.room.clone().acquire_many_owned(cost);
         let counters = self.counters.clone();
-        async move {
+        Box::pin(async move {
             let permit = room.await.map_err(|_| BusError::Unavailable)?;
             let passage = Passage::new(permit, cost, counters);
             // A mailbox's own bound is not asked (`do_send`): the room above is the bound.
             subscriber.do_send(Published { publication, passage });
             Ok(())
-        }
-        .boxed_local()
+        })
     }
 
     fn join(&self, _: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>> {
-        ready(Ok(())).boxed_local()
+        Box::pin(ready(Ok(())))
     }
 
     fn leave(&self, _: &ChannelKey) {}

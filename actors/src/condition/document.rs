@@ -16,10 +16,7 @@ use super::{Path, bounds};
 pub enum DocumentError {
     #[error("the event data is not valid JSON (byte {0})")]
     Syntax(usize),
-    #[error(
-        "the event data is nested deeper than {} levels",
-        bounds::DOCUMENT_DEPTH
-    )]
+    #[error("the event data is nested deeper than {} levels", bounds::DOCUMENT_DEPTH)]
     TooDeep,
 }
 
@@ -39,10 +36,7 @@ impl<'a> Document<'a> {
 
     /// As [`Document::parse`], with a bound of its own.
     pub(super) fn parse_within(text: &'a str, depth: usize) -> Result<Document<'a>, DocumentError> {
-        Ok(Document {
-            text,
-            nodes: reader::read(text, depth)?,
-        })
+        Ok(Document { text, nodes: reader::read(text, depth)? })
     }
 
     /// The text as it came.
@@ -69,8 +63,6 @@ impl<'a> Document<'a> {
 
     /// Whether `path` leads to at least one value: what `$exists` asks.
     pub fn has(&self, path: &Path) -> bool {
-        any_at(self.root(), &path.segments, Leaf::Whole, &mut |value| {
-            !value.is_missing()
-        })
+        any_at(self.root(), &path.segments, Leaf::Whole, &mut |value| !value.is_missing())
     }
 }

@@ -95,7 +95,12 @@ pub struct CloseAll(pub CloseCode);
 
 impl SessionHub {
     /// The hub of worker `worker`; requests of its sessions go to `registry`, new tokens to `judge`.
-    pub fn new(worker: u16, ctx: SessionContext, registry: Recipient<Requests>, judge: Rc<dyn TokenJudge>) -> SessionHub {
+    pub fn new(
+        worker: u16,
+        ctx: SessionContext,
+        registry: Recipient<Requests>,
+        judge: Rc<dyn TokenJudge>,
+    ) -> SessionHub {
         SessionHub {
             worker,
             sessions: Slots::new(worker),
@@ -192,7 +197,7 @@ impl SessionHub {
             }
         }
         self.ctx.counters.notifications.add(std::mem::take(&mut self.ctx.notifications));
-        for request in self.ctx.refreshes.drain(..) {
+        for request in std::mem::take(&mut self.ctx.refreshes) {
             let (session, guid) = (request.session, request.guid.clone());
             let verdict = self.judge.judge(request).into_actor(self);
             ctx.spawn(verdict.map(move |result, hub, _| {

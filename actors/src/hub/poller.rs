@@ -1,7 +1,7 @@
 //! The sockets of one worker: an edge-triggered poll whose own descriptor tokio watches.
 //!
 //! One registration a socket for reading and writing, for life: nothing is armed or disarmed, and an idle socket costs
-//! nothing here. mio needs no `unsafe` of ours and does the same on other systems.
+//! nothing here. mio does the same on other systems.
 
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -42,7 +42,10 @@ pub struct Poller {
 impl Poller {
     /// A poller, on the tokio runtime of the calling thread.
     pub fn new() -> io::Result<Poller> {
-        let descriptor = AsyncFd::with_interest(Descriptor(Poll::new()?), tokio::io::Interest::READABLE)?;
+        // SAFETY: the descriptor is mio's own epoll, owned by the `Poll` that moves into the `AsyncFd`: it stays open
+        // and the same until that is dropped, and `as_raw_fd` always answers it.
+        let descriptor =
+            unsafe { AsyncFd::register_with_interest(Descriptor(Poll::new()?), tokio::io::Interest::READABLE)? };
         Ok(Poller { descriptor, events: Events::with_capacity(EVENTS) })
     }
 

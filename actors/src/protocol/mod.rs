@@ -2,3 +2,5 @@
 
 pub mod codes;
 pub mod frame;
+
+pub mod messages;

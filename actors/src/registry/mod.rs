@@ -19,7 +19,7 @@ use crate::session::session_ref::SessionRef;
 use actix::prelude::*;
 use channels::Channels;
 use deliveries::Deliveries;
-use futures::future::{FutureExt, join_all};
+use futures::future::{FutureExt, join_all, ready};
 use index::{SubscriptionId, SubscriptionIndex};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,11 @@ const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
 pub enum Request {
     Subscribe(Registration),
     /// Lets subscriptions go; `answer` is for a client that asked for it and waits.
-    Unsubscribe { session: SessionRef, ids: Vec<SubscriptionId>, answer: Option<Box<PendingUnregister>> },
+    Unsubscribe {
+        session: SessionRef,
+        ids: Vec<SubscriptionId>,
+        answer: Option<Box<PendingUnregister>>,
+    },
 }
 
 /// What the sessions of one worker ask, in order.
@@ -153,7 +157,7 @@ impl SessionRegistry {
         let project = registration.project.clone();
         let joins = registration.wishes.iter().map(|wish| {
             let key = ChannelKey { project: project.clone(), event: wish.event.clone() };
-            if self.channels.is_joined(&key) { futures::future::ready(Ok(())).boxed_local() } else { bus.join(&key) }
+            if self.channels.is_joined(&key) { Box::pin(ready(Ok(()))) } else { bus.join(&key) }
         });
         let mut joins = join_all(joins.collect::<Vec<_>>());
         if let Some(joined) = (&mut joins).now_or_never() {

@@ -125,8 +125,9 @@ pub fn add_entry(registration: &mut Registration, raw: &RawValue, id: EventId) {
 }
 
 fn read_entry(raw: &RawValue, event_id: EventId) -> Result<(Wish, bool), ErrorBody> {
-    let entry: Entry<'_> = messages::read_object(raw.get())
-        .ok_or_else(|| ErrorBody::new(ErrorCode::InvalidJson, "an entry of onEvents must be an object, each key once"))?;
+    let entry: Entry<'_> = messages::read_object(raw.get()).ok_or_else(|| {
+        ErrorBody::new(ErrorCode::InvalidJson, "an entry of onEvents must be an object, each key once")
+    })?;
     let event_type = entry.event_type.and_then(messages::read_string);
     if event_type.as_deref() != Some(CUSTOM_WS_EVENTS) {
         return Err(ErrorBody::new(ErrorCode::EventTypeUnsupported, "eventType must be CUSTOM_WS_EVENTS"));

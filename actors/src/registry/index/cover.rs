@@ -75,20 +75,13 @@ pub(super) fn cover<'c>(condition: &'c Condition, weigh: &Weigh<'_>) -> Vec<Post
     let parts = parts_of(&condition.root);
     match best_cover(&parts, &[], weigh) {
         Some(cover) => cover.postings,
-        None => vec![Posting {
-            term: Term::Always,
-            rest: parts.into(),
-        }],
+        None => vec![Posting { term: Term::Always, rest: parts.into() }],
     }
 }
 
 /// Covers the conjunction of `parts` by one of them; `outer` are further conditions that only remain to be checked.
 /// `None`: there is no part that the index can look up.
-fn best_cover<'c>(
-    parts: &[&'c Expression],
-    outer: &[&'c Expression],
-    weigh: &Weigh<'_>,
-) -> Option<Cover<'c>> {
+fn best_cover<'c>(parts: &[&'c Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
     let best = best_field(parts, outer, weigh);
     if best.as_ref().is_some_and(|best| best.class == Class::Equal) {
         return best;
@@ -104,11 +97,7 @@ fn best_cover<'c>(
     best
 }
 
-fn best_field<'c>(
-    parts: &[&'c Expression],
-    outer: &[&'c Expression],
-    weigh: &Weigh<'_>,
-) -> Option<Cover<'c>> {
+fn best_field<'c>(parts: &[&'c Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
     let mut best = None;
     let mut weighed = 0;
     for (position, part) in parts.iter().enumerate() {
@@ -129,19 +118,11 @@ fn best_field<'c>(
 }
 
 /// Covers a disjunction: every branch must have a cover.
-fn cover_branches<'c>(
-    branches: &'c [Expression],
-    outer: &[&'c Expression],
-    weigh: &Weigh<'_>,
-) -> Option<Cover<'c>> {
+fn cover_branches<'c>(branches: &'c [Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
     let mut all: Option<Cover<'c>> = None;
     for branch in branches {
         let cover = best_cover(&parts_of(branch), outer, weigh)?;
-        let all = all.get_or_insert(Cover {
-            class: cover.class,
-            weight: 0,
-            postings: Vec::new(),
-        });
+        let all = all.get_or_insert(Cover { class: cover.class, weight: 0, postings: Vec::new() });
         all.class = all.class.max(cover.class);
         all.weight += cover.weight;
         all.postings.extend(cover.postings);
@@ -155,16 +136,9 @@ fn cover_branches<'c>(
 impl<'c> Cover<'c> {
     fn new(terms: Vec<Term<'c>>, rest: Rc<[&'c Expression]>, weigh: &Weigh<'_>) -> Self {
         let class = class_of(&terms);
-        let postings = terms.into_iter().map(|term| Posting {
-            term,
-            rest: Rc::clone(&rest),
-        });
+        let postings = terms.into_iter().map(|term| Posting { term, rest: Rc::clone(&rest) });
         let postings: Vec<Posting<'c>> = postings.collect();
-        Cover {
-            class,
-            weight: postings.iter().map(weigh).sum(),
-            postings,
-        }
+        Cover { class, weight: postings.iter().map(weigh).sum(), postings }
     }
 }
 
@@ -193,11 +167,7 @@ fn parts_of(expression: &Expression) -> Vec<&Expression> {
 }
 
 /// `outer` and the parts, less the one that the look-up answers wholly.
-fn rest_of<'c>(
-    parts: &[&'c Expression],
-    answered: Option<usize>,
-    outer: &[&'c Expression],
-) -> Vec<&'c Expression> {
+fn rest_of<'c>(parts: &[&'c Expression], answered: Option<usize>, outer: &[&'c Expression]) -> Vec<&'c Expression> {
     let others = parts.iter().enumerate();
     let others = others.filter(|(position, _)| Some(*position) != answered);
     outer.iter().copied().chain(others.map(|(_, part)| *part)).collect()
@@ -255,21 +225,11 @@ fn terms_of<'c>(path: &'c Path, predicate: &'c Predicate) -> Option<(Vec<Term<'c
 }
 
 /// Numbers and strings are ordered; of the other types a bound only says that there must be something.
-fn range_of<'c>(
-    path: &'c Path,
-    side: Side,
-    inclusive: bool,
-    bound: &'c Literal,
-) -> Option<(Vec<Term<'c>>, bool)> {
+fn range_of<'c>(path: &'c Path, side: Side, inclusive: bool, bound: &'c Literal) -> Option<(Vec<Term<'c>>, bool)> {
     match bound {
         Literal::Null => None,
         Literal::Number(_) | Literal::String(_) => {
-            let term = Term::Ranged {
-                path,
-                side,
-                inclusive,
-                bound,
-            };
+            let term = Term::Ranged { path, side, inclusive, bound };
             Some((vec![term], true))
         }
         _ => Some((vec![Term::Present(path)], false)),

@@ -97,10 +97,7 @@ impl Groups {
         }
         let list = &mut self.lists[group.list];
         list.push(member);
-        Seat {
-            group: id,
-            position: (list.len() - 1) as u32,
-        }
+        Seat { group: id, position: (list.len() - 1) as u32 }
     }
 
     /// Makes a group, which there must not be yet, with its first member; it holds `place` and its program.
@@ -240,11 +237,6 @@ impl Group {
     }
 
     fn identity(&self) -> Identity {
-        Identity {
-            key: self.key,
-            program: self.program,
-            delivery: self.delivery,
-            several: self.several,
-        }
+        Identity { key: self.key, program: self.program, delivery: self.delivery, several: self.several }
     }
 }

@@ -20,11 +20,7 @@ struct Interned<T> {
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Interner {
-            values: ChunkedSlab::default(),
-            table: IdTable::default(),
-            random: RandomState::new(),
-        }
+        Interner { values: ChunkedSlab::default(), table: IdTable::default(), random: RandomState::new() }
     }
 }
 
@@ -32,8 +28,7 @@ impl<T: Hash> Interner<T> {
     /// The number of an equal value. `key` must hash as the value does.
     pub(super) fn find<Q: Hash + Equivalent<T> + ?Sized>(&self, key: &Q) -> Option<u32> {
         let hash = self.random.hash_one(key);
-        self.table
-            .find(hash, |id| key.equivalent(&self.values[id].value))
+        self.table.find(hash, |id| key.equivalent(&self.values[id].value))
     }
 
     /// Adds a holder to the value equal to `key`, made if there is none.

@@ -77,24 +77,15 @@ impl SubscriptionIndex {
         target: SessionRef,
     ) -> SubscriptionId {
         let postings = match &condition {
-            Some(condition) => cover::cover(condition, &|posting| {
-                self.weight(channel, delivery, posting)
-            }),
-            None => vec![Posting {
-                term: Term::Always,
-                rest: Rc::new([]),
-            }],
+            Some(condition) => cover::cover(condition, &|posting| self.weight(channel, delivery, posting)),
+            None => vec![Posting { term: Term::Always, rest: Rc::new([]) }],
         };
         let spots = self.acquire_spots(channel, &postings);
         self.subscribe(&spots, delivery, target)
     }
 
     /// Removes a subscription, if it is still `target`'s.
-    pub fn remove(
-        &mut self,
-        id: SubscriptionId,
-        target: SessionRef,
-    ) -> Option<(ChannelId, DeliveryId)> {
+    pub fn remove(&mut self, id: SubscriptionId, target: SessionRef) -> Option<(ChannelId, DeliveryId)> {
         let seat = self.subscriptions.first_seat(id.0)?;
         let (member, place, delivery) = self.groups.at(seat);
         if member.target != target {
@@ -123,14 +114,7 @@ impl SubscriptionIndex {
     ) {
         self.begin_emit();
         let SubscriptionIndex { fingerprints, places, programs, groups, subscriptions, emit } = self;
-        let mut visit = Visit {
-            programs,
-            groups,
-            subscriptions,
-            document,
-            emit: *emit,
-            on_match,
-        };
+        let mut visit = Visit { programs, groups, subscriptions, document, emit: *emit, on_match };
         for (id, place) in places.of_channel(channel) {
             match place.class {
                 Class::Equal => {
@@ -179,11 +163,8 @@ impl SubscriptionIndex {
         let mut spots = Vec::with_capacity(postings.len());
         for posting in postings {
             let place = self.places.acquire(channel, &posting.term);
-            let spot = Spot {
-                key: self.key(place, &posting.term),
-                place,
-                program: self.programs.acquire(&posting.rest),
-            };
+            let spot =
+                Spot { key: self.key(place, &posting.term), place, program: self.programs.acquire(&posting.rest) };
             if spots.contains(&spot) {
                 self.release(spot);
             } else {
@@ -206,12 +187,7 @@ impl SubscriptionIndex {
     }
 
     fn seat(&mut self, spot: Spot, delivery: DeliveryId, several: bool, member: Member) -> Seat {
-        let identity = Identity {
-            key: spot.key,
-            program: spot.program,
-            delivery,
-            several,
-        };
+        let identity = Identity { key: spot.key, program: spot.program, delivery, several };
         match self.groups.find(&identity) {
             Some(group) => {
                 // The group holds them already.
@@ -274,8 +250,7 @@ impl Visit<'_> {
 
     fn tell(&mut self, group: u32, identity: &Identity) {
         for member in self.groups.members(group) {
-            let tell = !identity.several
-                || self.subscriptions.tell_first(member.subscription, self.emit);
+            let tell = !identity.several || self.subscriptions.tell_first(member.subscription, self.emit);
             if tell {
                 (self.on_match)(identity.delivery, member.target);
             }

@@ -99,12 +99,7 @@ impl Places {
     }
 
     /// Calls `on_bound` with the place of each bound of range `id` that the document meets, once.
-    pub(super) fn for_each_bound_met(
-        &self,
-        id: u32,
-        document: &Document<'_>,
-        on_bound: &mut dyn FnMut(u32),
-    ) {
+    pub(super) fn for_each_bound_met(&self, id: u32, document: &Document<'_>, on_bound: &mut dyn FnMut(u32)) {
         let mut extremes = Extremes::default();
         let path = self.path(&self.places[id]);
         document.for_each_candidate(path, &mut |value| extremes.add(value));

@@ -71,9 +71,7 @@ impl Programs {
 impl Program {
     fn new(rest: &[&Expression]) -> Program {
         Program {
-            condition: Condition {
-                root: Expression::And(rest.iter().map(|&item| item.clone()).collect()),
-            },
+            condition: Condition { root: Expression::And(rest.iter().map(|&item| item.clone()).collect()) },
             ran: 0,
             held: false,
         }

@@ -32,21 +32,11 @@ enum Scalar {
 impl BoundKey {
     /// `None` for a bound that is neither a number nor a string.
     pub(super) fn new(place: u32, side: Side, inclusive: bool, bound: &Literal) -> Option<BoundKey> {
-        Some(BoundKey {
-            place,
-            side,
-            bound: Scalar::of(bound.clone())?,
-            above: (side == Side::Upper) == inclusive,
-        })
+        Some(BoundKey { place, side, bound: Scalar::of(bound.clone())?, above: (side == Side::Upper) == inclusive })
     }
 
     fn at(place: u32, side: Side, bound: Scalar) -> BoundKey {
-        BoundKey {
-            place,
-            side,
-            bound,
-            above: side == Side::Upper,
-        }
+        BoundKey { place, side, bound, above: side == Side::Upper }
     }
 }
 
@@ -79,12 +69,7 @@ impl Extremes {
     }
 
     /// Calls `on_bound` for each bound on `place` that some value meets, once.
-    pub(super) fn for_each_met(
-        self,
-        place: u32,
-        bounds: &BTreeMap<Arc<BoundKey>, u32>,
-        on_bound: &mut dyn FnMut(u32),
-    ) {
+    pub(super) fn for_each_met(self, place: u32, bounds: &BTreeMap<Arc<BoundKey>, u32>, on_bound: &mut dyn FnMut(u32)) {
         let mut walk = |side, from, to| {
             let from = BoundKey::at(place, side, from);
             let mut to = BoundKey::at(place, side, to);

@@ -36,11 +36,7 @@ enum Slot<T> {
 
 impl<T> Default for ChunkedSlab<T> {
     fn default() -> Self {
-        ChunkedSlab {
-            chunks: Vec::new(),
-            open: BTreeSet::new(),
-            len: 0,
-        }
+        ChunkedSlab { chunks: Vec::new(), open: BTreeSet::new(), len: 0 }
     }
 }
 
@@ -133,11 +129,7 @@ impl<T> IndexMut<u32> for ChunkedSlab<T> {
 
 impl<T> Chunk<T> {
     fn with_capacity(capacity: usize) -> Self {
-        Chunk {
-            slots: Vec::with_capacity(capacity),
-            vacant: NO_SLOT,
-            taken: 0,
-        }
+        Chunk { slots: Vec::with_capacity(capacity), vacant: NO_SLOT, taken: 0 }
     }
 
     fn insert(&mut self, record: T) -> u16 {

@@ -26,17 +26,11 @@ struct Several {
 impl Subscriptions {
     /// Adds a subscription whose seats `take` takes, given its number; at least one.
     pub(super) fn open(&mut self, take: impl FnOnce(u32) -> Vec<Seat>) -> u32 {
-        let unseated = Seat {
-            group: super::slab::NONE,
-            position: 0,
-        };
+        let unseated = Seat { group: super::slab::NONE, position: 0 };
         let id = self.records.insert(Record::One(unseated));
         self.records[id] = match take(id)[..] {
             [seat] => Record::One(seat),
-            ref seats => Record::Several(self.several.insert(Several {
-                seats: seats.into(),
-                told: 0,
-            })),
+            ref seats => Record::Several(self.several.insert(Several { seats: seats.into(), told: 0 })),
         };
         id
     }
@@ -77,9 +71,7 @@ impl Subscriptions {
     pub(super) fn tell_first(&mut self, id: u32, emit: u32) -> bool {
         match self.records[id] {
             Record::One(_) => true,
-            Record::Several(several) => {
-                std::mem::replace(&mut self.several[several].told, emit) != emit
-            }
+            Record::Several(several) => std::mem::replace(&mut self.several[several].told, emit) != emit,
         }
     }
 

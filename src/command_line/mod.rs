@@ -39,7 +39,7 @@ enum Command {
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 enum Failure {
-    #[error("{0}; `carillon config print` shows every key")]
+    #[error("{0}")]
     Settings(#[from] Problems),
     #[error("{0}")]
     Node(String),

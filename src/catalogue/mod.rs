@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod conformance;
+mod data_folder;
 mod embedded;
 mod key;
 mod node_lock;
@@ -61,6 +62,12 @@ pub enum CatalogueError {
         folder: PathBuf,
         source: std::io::Error,
     },
+    /// The file is there, but is not a catalogue or can't be read.
+    #[error("the catalogue {} can't be opened: {source}", file.display())]
+    Opening {
+        file: PathBuf,
+        source: rusqlite::Error,
+    },
     /// Another node holds the data folder.
     #[error(
         "another node runs on the data folder {}: stop it, or give this node its own data.dir",
@@ -69,11 +76,11 @@ pub enum CatalogueError {
     FolderTaken(PathBuf),
     /// The file was written by a newer version of this program.
     #[error(
-        "the catalogue in {} has version {found}, this program knows up to {known}: start the newer program",
-        folder.display()
+        "the catalogue {} has version {found}, this program knows up to {known}: start the newer program",
+        file.display()
     )]
     TooNew {
-        folder: PathBuf,
+        file: PathBuf,
         found: i64,
         known: i64,
     },

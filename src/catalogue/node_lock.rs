@@ -7,7 +7,7 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use super::CatalogueError;
-use super::embedded::open_private_file;
+use super::data_folder::open_private_file;
 
 const FILE_NAME: &str = "node.lock";
 

@@ -29,7 +29,8 @@ impl ProjectName {
     pub fn parse(text: &str) -> Result<Self, ProjectNameError> {
         let mut bytes = text.bytes();
         let first_is_good = bytes.next().is_some_and(is_letter_or_digit);
-        let rest_is_good = bytes.all(|byte| is_letter_or_digit(byte) || matches!(byte, b'_' | b'-'));
+        let rest_is_good =
+            bytes.all(|byte| is_letter_or_digit(byte) || matches!(byte, b'_' | b'-'));
         if first_is_good && rest_is_good && text.len() <= Self::MAX_BYTES {
             Ok(ProjectName(Arc::from(text)))
         } else {
@@ -106,7 +107,19 @@ mod tests {
             assert_eq!(ProjectName::parse(good).unwrap().as_str(), good);
         }
         for bad in [
-            "", "_a", "-a", "A", "aB", "a.b", "a/b", "..", "a b", "é", "a\0", "a\n", &"x".repeat(64),
+            "",
+            "_a",
+            "-a",
+            "A",
+            "aB",
+            "a.b",
+            "a/b",
+            "..",
+            "a b",
+            "é",
+            "a\0",
+            "a\n",
+            &"x".repeat(64),
         ] {
             assert_eq!(ProjectName::parse(bad), Err(ProjectNameError), "{bad:?}");
         }

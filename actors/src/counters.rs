@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Gauge(AtomicU64);
 
 impl Gauge {
-    /// Adds `amount`.
-    pub fn add(&self, amount: u64) {
-        self.0.fetch_add(amount, Relaxed);
+    /// Adds `amount`; answers the sum.
+    pub fn add(&self, amount: u64) -> u64 {
+        self.0.fetch_add(amount, Relaxed) + amount
     }
 
     /// Takes `amount` away; what is taken was added before.

@@ -7,7 +7,7 @@
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 
 /// Stands for what was fed to it, within this process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint {
     low: u64,
     high: u64,

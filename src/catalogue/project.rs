@@ -43,6 +43,11 @@ impl ProjectName {
         ProjectName(Arc::from("demo"))
     }
 
+    /// The name as the broker shares it.
+    pub fn to_shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

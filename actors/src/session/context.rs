@@ -2,8 +2,9 @@
 //! is to do after the turn. One context serves all sessions of a worker, one after the other.
 
 use super::session_ref::SessionRef;
-use super::{Outbox, Session, UserKey};
+use super::{Outbox, Session};
 use crate::counters::Counters;
+use crate::fingerprint::Fingerprint;
 use crate::protocol::frame::{self, Event};
 use crate::protocol::messages::ErrorBody;
 use crate::registry::Request;
@@ -50,7 +51,7 @@ pub struct RefreshRequest {
     pub session: SessionRef,
     pub guid: Option<Box<str>>,
     pub project: Arc<str>,
-    pub user: UserKey,
+    pub user: Fingerprint,
     pub api: Option<Box<str>>,
     pub user_token: Option<Box<str>>,
 }

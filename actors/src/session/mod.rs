@@ -18,6 +18,7 @@ pub(crate) use on_registry_answer::{Subscribed, TokensJudged, Unsubscribed, rele
 pub use outbox::Outbox;
 
 use crate::counters::{Ending, Limit};
+use crate::fingerprint::Fingerprint;
 use crate::protocol::codes::CloseCode;
 use crate::protocol::frame::{self, Event, FrameReader};
 use crate::registry::Request;
@@ -38,15 +39,12 @@ const READS_A_TURN: usize = 4;
 /// A close frame without a code (RFC 6455 §5.5.1): the answer to one without.
 const EMPTY_CLOSE: &[u8] = &[0x88, 0];
 
-/// A user of a project, as a fingerprint under a key of this process: enough to compare, nothing to leak.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct UserKey(pub [u64; 2]);
-
 /// What the tokens of a session say.
 #[derive(Clone, Debug)]
 pub struct Grant {
     pub project: Arc<str>,
-    pub user: UserKey,
+    /// The user, as a fingerprint of (project, `sub`): enough to compare, nothing to leak.
+    pub user: Fingerprint,
     /// The end of the API token, in Unix seconds.
     pub api_expires_at: Option<u64>,
     /// The end of the user token, in Unix seconds.
@@ -56,7 +54,7 @@ pub struct Grant {
 impl Grant {
     /// What refused tokens are good for: being told so.
     pub fn nobody() -> Grant {
-        Grant { project: "".into(), user: UserKey([0; 2]), api_expires_at: None, user_expires_at: u64::MAX }
+        Grant { project: "".into(), user: Fingerprint::default(), api_expires_at: None, user_expires_at: u64::MAX }
     }
 
     /// When the session ends: the earlier end of its two tokens, in Unix seconds.

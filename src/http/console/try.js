@@ -354,8 +354,7 @@ function showAnswer({ status, ok, text, retryAfter }) {
 /** Says why nothing came, a while after an emit that nothing answered. */
 function sayQuiet(sent) {
   if (sent !== emits[0] || sent.heard.size > 0 || !element("emit-status").classList.contains("good")) return;
-  const duplicate = rawMember(element("emit-body").textContent, "data")?.includes('"duplicate":true');
-  if (duplicate) element("emit-told").textContent = "The key was used before: not told a second time.";
+  if (/"duplicate":\s*true/.test(element("emit-body").textContent)) element("emit-told").textContent = "The key was used before: not told a second time.";
   else element("emit-told").textContent = subscriptions.size === 0
     ? "Accepted. This page has no subscription that could be told."
     : "Accepted. No subscription of this page matched, so none was told.";

@@ -19,7 +19,8 @@ mod error;
 mod handshake;
 mod health;
 
-pub use admission::Admission;
+pub use admission::{Admission, AdmissionLimits};
+pub use error::HttpError;
 
 use crate::auth::Authenticator;
 use crate::metrics::Metrics;

@@ -78,20 +78,14 @@ pub struct FirstLimit {
 /// Raises the soft limit of open files to the hard one. Where that is refused, the limit stays as it was.
 pub fn raise_open_files() -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: before.maximum,
-        maximum: before.maximum,
-    };
+    let raised = Rlimit { current: before.maximum, maximum: before.maximum };
     let now = match setrlimit(Resource::Nofile, raised) {
         Ok(()) => getrlimit(Resource::Nofile),
         Err(_) => before,
     };
     // No limit at all is possible where the system has another one behind (macOS).
     let count = |limit: Option<u64>| limit.unwrap_or(u64::MAX);
-    OpenFiles {
-        soft_before: count(before.current),
-        limit: count(now.current),
-    }
+    OpenFiles { soft_before: count(before.current), limit: count(now.current) }
 }
 
 impl SessionBudget {
@@ -104,34 +98,23 @@ impl SessionBudget {
             1.. if wanted <= possible => (wanted, Limit::Setting),
             _ => (possible, Limit::OpenFiles),
         };
-        Self {
-            sessions,
-            kept_for_http,
-            decided_by,
-        }
+        Self { sessions, kept_for_http, decided_by }
     }
 
     /// Which limit ends first on this machine, and at how many clients.
     pub fn first_limit(&self, machine: &Machine) -> FirstLimit {
-        let budget = FirstLimit {
-            limit: self.decided_by,
-            clients: self.sessions,
-        };
+        let budget = FirstLimit { limit: self.decided_by, clients: self.sessions };
         let memory = machine.available_memory.map(|bytes| FirstLimit {
             limit: Limit::Memory,
             clients: bytes / (PROCESS_BYTES_PER_CLIENT + KERNEL_BYTES_PER_CLIENT),
         });
-        let tracked = machine.tracked_connections.map(|connections| FirstLimit {
-            limit: Limit::TrackedConnections,
-            clients: connections,
-        });
-        [memory, tracked]
-            .into_iter()
-            .flatten()
-            .fold(budget, |first, other| match other.clients < first.clients {
-                true => other,
-                false => first,
-            })
+        let tracked = machine
+            .tracked_connections
+            .map(|connections| FirstLimit { limit: Limit::TrackedConnections, clients: connections });
+        [memory, tracked].into_iter().flatten().fold(budget, |first, other| match other.clients < first.clients {
+            true => other,
+            false => first,
+        })
     }
 }
 
@@ -145,17 +128,14 @@ impl Machine {
             .and_then(|(most, used)| container_memory(&most, &used));
         Self {
             available_memory: of_machine.into_iter().chain(of_container).min(),
-            tracked_connections: read("/proc/sys/net/netfilter/nf_conntrack_max")
-                .and_then(|text| number(&text)),
+            tracked_connections: read("/proc/sys/net/netfilter/nf_conntrack_max").and_then(|text| number(&text)),
         }
     }
 }
 
 /// `MemAvailable` out of `/proc/meminfo`, in bytes.
 fn available_memory(meminfo: &str) -> Option<u64> {
-    let kibibytes = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     number(kibibytes.trim_end_matches("kB"))?.checked_mul(1_024)
 }
 
@@ -171,25 +151,12 @@ fn number(text: &str) -> Option<u64> {
 impl fmt::Display for FirstLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, remedy) = match self.limit {
-            Limit::Setting => (
-                "the setting limits.sessions ends",
-                "raise it, or set 0 for what open files allow",
-            ),
-            Limit::OpenFiles => (
-                "open files end",
-                "raise the hard limit: ulimit -Hn, LimitNOFILE= or --ulimit nofile",
-            ),
+            Limit::Setting => ("the setting limits.sessions ends", "raise it, or set 0 for what open files allow"),
+            Limit::OpenFiles => ("open files end", "raise the hard limit: ulimit -Hn, LimitNOFILE= or --ulimit nofile"),
             Limit::Memory => ("memory ends", "give the machine or the container more"),
-            Limit::TrackedConnections => (
-                "tracked connections end",
-                "raise net.netfilter.nf_conntrack_max",
-            ),
+            Limit::TrackedConnections => ("tracked connections end", "raise net.netfilter.nf_conntrack_max"),
         };
-        write!(
-            formatter,
-            "{what} first, at {} clients ({remedy})",
-            self.clients
-        )
+        write!(formatter, "{what} first, at {} clients ({remedy})", self.clients)
     }
 }
 

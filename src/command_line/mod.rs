@@ -5,6 +5,8 @@
 //! answers goes to standard output, everything else to standard error.
 
 mod config;
+mod lifetime;
+mod token;
 
 use std::fmt;
 use std::io::Write as _;
@@ -34,6 +36,9 @@ enum Command {
     /// Shows or checks settings.
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Issues tokens.
+    #[command(subcommand)]
+    Token(token::TokenCommand),
 }
 
 /// Why a command failed.
@@ -41,6 +46,8 @@ enum Command {
 enum Failure {
     #[error("{0}")]
     Settings(#[from] Problems),
+    #[error("{0}")]
+    Token(#[from] token::TokenFailure),
     #[error("{0}")]
     Node(String),
     #[error("cannot write to standard output: {0}")]
@@ -57,6 +64,7 @@ pub fn run() -> ExitCode {
     let outcome = match command.unwrap_or(Command::Serve) {
         Command::Serve => serve(file),
         Command::Config(command) => command.run(file),
+        Command::Token(command) => command.run(file),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,9 +86,7 @@ fn serve(file: Option<&Path>) -> Result<(), Failure> {
 fn answer(text: impl fmt::Display) -> Result<(), Failure> {
     // Not `println!`: it panics where the reader of a pipe has gone.
     let mut output = std::io::stdout().lock();
-    write!(output, "{text}")
-        .and_then(|()| output.flush())
-        .map_err(Failure::Output)
+    write!(output, "{text}").and_then(|()| output.flush()).map_err(Failure::Output)
 }
 
 /// Writes a line for the operator.

@@ -2,10 +2,7 @@
 
 use super::*;
 
-const ROOMY: Machine = Machine {
-    available_memory: Some(1 << 40),
-    tracked_connections: Some(1 << 30),
-};
+const ROOMY: Machine = Machine { available_memory: Some(1 << 40), tracked_connections: Some(1 << 30) };
 
 #[test]
 fn a_sixteenth_of_the_open_files_is_kept_for_http() {
@@ -25,15 +22,9 @@ fn no_more_than_4096_files_are_kept_for_http() {
 #[test]
 fn the_setting_lowers_the_budget_and_never_raises_it() {
     let lowered = SessionBudget::from(20_000, 500);
-    assert_eq!(
-        (lowered.sessions, lowered.decided_by),
-        (500, Limit::Setting)
-    );
+    assert_eq!((lowered.sessions, lowered.decided_by), (500, Limit::Setting));
     let asked_too_much = SessionBudget::from(20_000, 30_000);
-    assert_eq!(
-        (asked_too_much.sessions, asked_too_much.decided_by),
-        (18_622, Limit::OpenFiles)
-    );
+    assert_eq!((asked_too_much.sessions, asked_too_much.decided_by), (18_622, Limit::OpenFiles));
 }
 
 #[test]
@@ -50,43 +41,13 @@ fn a_budget_of_any_number_of_files_neither_overflows_nor_exceeds_them() {
 fn the_smallest_limit_ends_first() {
     let budget = SessionBudget::from(20_000, 0);
     let first = |machine| budget.first_limit(&machine);
-    assert_eq!(
-        first(ROOMY),
-        FirstLimit {
-            limit: Limit::OpenFiles,
-            clients: 18_622
-        }
-    );
-    let narrow_memory = Machine {
-        available_memory: Some(51_000_000),
-        ..ROOMY
-    };
-    assert_eq!(
-        first(narrow_memory),
-        FirstLimit {
-            limit: Limit::Memory,
-            clients: 10_000
-        }
-    );
-    let narrow_table = Machine {
-        tracked_connections: Some(4_096),
-        ..ROOMY
-    };
-    assert_eq!(
-        first(narrow_table),
-        FirstLimit {
-            limit: Limit::TrackedConnections,
-            clients: 4_096
-        }
-    );
+    assert_eq!(first(ROOMY), FirstLimit { limit: Limit::OpenFiles, clients: 18_622 });
+    let narrow_memory = Machine { available_memory: Some(51_000_000), ..ROOMY };
+    assert_eq!(first(narrow_memory), FirstLimit { limit: Limit::Memory, clients: 10_000 });
+    let narrow_table = Machine { tracked_connections: Some(4_096), ..ROOMY };
+    assert_eq!(first(narrow_table), FirstLimit { limit: Limit::TrackedConnections, clients: 4_096 });
     let set = SessionBudget::from(20_000, 9).first_limit(&ROOMY);
-    assert_eq!(
-        set,
-        FirstLimit {
-            limit: Limit::Setting,
-            clients: 9
-        }
-    );
+    assert_eq!(set, FirstLimit { limit: Limit::Setting, clients: 9 });
 }
 
 #[test]
@@ -97,35 +58,17 @@ fn a_machine_that_says_nothing_is_limited_by_open_files() {
 
 #[test]
 fn the_first_limit_is_told_in_one_line_with_its_number_and_what_to_do() {
-    for limit in [
-        Limit::Setting,
-        Limit::OpenFiles,
-        Limit::Memory,
-        Limit::TrackedConnections,
-    ] {
-        let text = FirstLimit {
-            limit,
-            clients: 18_622,
-        }
-        .to_string();
-        assert!(
-            text.contains("first, at 18622 clients (") && text.lines().count() == 1,
-            "{text}"
-        );
+    for limit in [Limit::Setting, Limit::OpenFiles, Limit::Memory, Limit::TrackedConnections] {
+        let text = FirstLimit { limit, clients: 18_622 }.to_string();
+        assert!(text.contains("first, at 18622 clients (") && text.lines().count() == 1, "{text}");
     }
 }
 
 #[test]
 fn available_memory_is_read_from_meminfo_in_bytes() {
-    let meminfo =
-        "MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    2048 kB\nBuffers: 3 kB\n";
+    let meminfo = "MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    2048 kB\nBuffers: 3 kB\n";
     assert_eq!(available_memory(meminfo), Some(2_048 * 1_024));
-    for odd in [
-        "",
-        "MemAvailable:",
-        "MemAvailable: many kB",
-        "MemAvailable: 18446744073709551615 kB",
-    ] {
+    for odd in ["", "MemAvailable:", "MemAvailable: many kB", "MemAvailable: 18446744073709551615 kB"] {
         assert_eq!(available_memory(odd), None, "{odd}");
     }
 }
@@ -142,8 +85,5 @@ fn raising_the_open_files_reaches_the_hard_limit_and_can_be_repeated() {
     let first = raise_open_files();
     assert!(first.limit >= first.soft_before);
     let second = raise_open_files();
-    assert_eq!(
-        (second.soft_before, second.limit),
-        (first.limit, first.limit)
-    );
+    assert_eq!((second.soft_before, second.limit), (first.limit, first.limit));
 }

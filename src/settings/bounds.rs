@@ -21,11 +21,7 @@ pub(super) struct Bound {
 impl Settings {
     /// Judges the values. Empty where all is well; otherwise every problem names its `section.key`.
     pub fn validate(&self) -> Vec<Problem> {
-        let mut problems: Vec<Problem> = self
-            .numbers()
-            .into_iter()
-            .filter_map(Bound::judge)
-            .collect();
+        let mut problems: Vec<Problem> = self.numbers().into_iter().filter_map(Bound::judge).collect();
         problems.extend(self.judge_texts());
         problems.extend(self.judge_together());
         problems
@@ -33,83 +29,27 @@ impl Settings {
 
     /// Every setting that is a number.
     pub(super) fn numbers(&self) -> Vec<Bound> {
-        let Settings {
-            http,
-            catalogue,
-            auth,
-            session,
-            limits,
-            shutdown,
-            ..
-        } = self;
+        let Settings { http, catalogue, auth, session, limits, shutdown, .. } = self;
         vec![
             bound("http.workers", http.workers as u64, 0..=1024),
             bound("http.backlog", http.backlog.into(), 1..=65_535),
-            bound(
-                "catalogue.cache_seconds",
-                catalogue.cache_seconds,
-                1..=86_400,
-            ),
+            bound("catalogue.cache_seconds", catalogue.cache_seconds, 1..=86_400),
             bound("auth.leeway_seconds", auth.leeway_seconds, 0..=300),
             bound("session.ping_seconds", session.ping_seconds, 1..=3_600),
-            bound(
-                "session.send_buffer_bytes",
-                session.send_buffer_bytes as u64,
-                1_024..=1 << 30,
-            ),
+            bound("session.send_buffer_bytes", session.send_buffer_bytes as u64, 1_024..=1 << 30),
             bound("session.close_seconds", session.close_seconds, 1..=60),
-            bound(
-                "limits.message_bytes",
-                limits.message_bytes as u64,
-                1_024..=LONGEST_JSON,
-            ),
-            bound(
-                "limits.subscriptions",
-                limits.subscriptions as u64,
-                1..=10_000,
-            ),
-            bound(
-                "limits.messages_per_second",
-                limits.messages_per_second.into(),
-                1..=1_000_000,
-            ),
+            bound("limits.message_bytes", limits.message_bytes as u64, 1_024..=LONGEST_JSON),
+            bound("limits.subscriptions", limits.subscriptions as u64, 1..=10_000),
+            bound("limits.messages_per_second", limits.messages_per_second.into(), 1..=1_000_000),
             bound("limits.sessions", limits.sessions as u64, 0..=SESSIONS),
-            bound(
-                "limits.sessions_per_user",
-                limits.sessions_per_user as u64,
-                0..=SESSIONS,
-            ),
-            bound(
-                "limits.sessions_per_address",
-                limits.sessions_per_address as u64,
-                0..=SESSIONS,
-            ),
-            bound(
-                "limits.emit_bytes",
-                limits.emit_bytes as u64,
-                1_024..=LONGEST_JSON,
-            ),
+            bound("limits.sessions_per_user", limits.sessions_per_user as u64, 0..=SESSIONS),
+            bound("limits.sessions_per_address", limits.sessions_per_address as u64, 0..=SESSIONS),
+            bound("limits.emit_bytes", limits.emit_bytes as u64, 1_024..=LONGEST_JSON),
             bound("limits.emit_batch", limits.emit_batch as u64, 1..=10_000),
-            bound(
-                "limits.emits_per_second",
-                limits.emits_per_second.into(),
-                0..=10_000_000,
-            ),
-            bound(
-                "limits.idempotency_keys",
-                limits.idempotency_keys as u64,
-                1..=100_000_000,
-            ),
-            bound(
-                "limits.idempotency_seconds",
-                limits.idempotency_seconds,
-                1..=86_400,
-            ),
-            bound(
-                "limits.queued_bytes",
-                limits.queued_bytes as u64,
-                65_536..=64 << 30,
-            ),
+            bound("limits.emits_per_second", limits.emits_per_second.into(), 0..=10_000_000),
+            bound("limits.idempotency_keys", limits.idempotency_keys as u64, 1..=100_000_000),
+            bound("limits.idempotency_seconds", limits.idempotency_seconds, 1..=86_400),
+            bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=64 << 30),
             bound("shutdown.seconds", shutdown.seconds, 1..=600),
         ]
     }
@@ -117,17 +57,9 @@ impl Settings {
     fn judge_texts(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.data.dir.as_os_str().is_empty() {
-            problems.push(out_of_bounds(
-                "data.dir",
-                "must name a folder, such as ./data".to_owned(),
-            ));
+            problems.push(out_of_bounds("data.dir", "must name a folder, such as ./data".to_owned()));
         }
-        for origin in self
-            .http
-            .allowed_origins
-            .iter()
-            .filter(|origin| !is_origin(origin))
-        {
+        for origin in self.http.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
             let cause = format!(
                 "must hold origins as browsers send them, such as https://app.example.com (lower case, no path, no final slash), not {origin:?}"
             );
@@ -146,10 +78,7 @@ impl Settings {
         .into_iter()
         .filter(|(_, bytes)| *bytes < emit_bytes)
         .map(|(key, bytes)| {
-            out_of_bounds(
-                key,
-                format!("must be at least limits.emit_bytes, which is {emit_bytes}, not {bytes}"),
-            )
+            out_of_bounds(key, format!("must be at least limits.emit_bytes, which is {emit_bytes}, not {bytes}"))
         })
         .collect()
     }
@@ -164,11 +93,7 @@ impl Bound {
 }
 
 fn bound(key: &'static str, value: u64, allowed: RangeInclusive<u64>) -> Bound {
-    Bound {
-        key,
-        value,
-        allowed,
-    }
+    Bound { key, value, allowed }
 }
 
 fn out_of_bounds(key: &'static str, cause: String) -> Problem {
@@ -183,10 +108,8 @@ fn is_origin(text: &str) -> bool {
     let Some((scheme, host)) = text.split_once("://") else {
         return false;
     };
-    let is_scheme_character =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
-    let is_host_character =
-        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]".contains(&byte);
+    let is_scheme_character = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
+    let is_host_character = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]".contains(&byte);
     scheme.starts_with(|first: char| first.is_ascii_lowercase())
         && scheme.bytes().all(is_scheme_character)
         && !host.is_empty()

@@ -64,25 +64,15 @@ mod tests {
     #[test]
     fn kinds_are_written_as_they_are_read() {
         let catalogue = serde_json::to_value(CatalogueKind::Embedded).unwrap();
-        assert_eq!(
-            serde_json::from_value::<CatalogueKind>(catalogue).unwrap(),
-            CatalogueKind::Embedded
-        );
+        assert_eq!(serde_json::from_value::<CatalogueKind>(catalogue).unwrap(), CatalogueKind::Embedded);
         let bus = serde_json::to_value(BusKind::Local).unwrap();
-        assert_eq!(
-            serde_json::from_value::<BusKind>(bus).unwrap(),
-            BusKind::Local
-        );
+        assert_eq!(serde_json::from_value::<BusKind>(bus).unwrap(), BusKind::Local);
     }
 
     #[test]
     fn an_unknown_kind_is_refused_naming_what_exists() {
         let refused = CatalogueKind::try_from("mongo".to_owned()).unwrap_err();
         assert_eq!(refused, r#"must be one of "embedded", not "mongo""#);
-        assert!(
-            BusKind::try_from("redis".to_owned())
-                .unwrap_err()
-                .contains(r#""local""#)
-        );
+        assert!(BusKind::try_from("redis".to_owned()).unwrap_err().contains(r#""local""#));
     }
 }

@@ -63,14 +63,8 @@ impl Loaded {
         if !problems.is_empty() {
             return Err(Problems(problems));
         }
-        let overridden = overrides
-            .into_iter()
-            .map(|each| (each.key, each.from))
-            .collect();
-        Ok(Self {
-            settings,
-            overridden,
-        })
+        let overridden = overrides.into_iter().map(|each| (each.key, each.from)).collect();
+        Ok(Self { settings, overridden })
     }
 
     /// Loads the settings with the environment of this process.
@@ -79,12 +73,8 @@ impl Loaded {
     /// As [`Loaded::from`].
     pub fn from_process(file: Option<&Path>) -> Result<Self, Problems> {
         // A variable that is not UTF-8 is no reason to stop, unless it is one of ours: `parse_as` then refuses its value.
-        let environment = std::env::vars_os().map(|(name, value)| {
-            (
-                name.to_string_lossy().into_owned(),
-                value.to_string_lossy().into_owned(),
-            )
-        });
+        let environment = std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
         Self::from(file, environment)
     }
 
@@ -99,9 +89,7 @@ struct Known(BTreeMap<String, Value>);
 
 impl Known {
     fn from_defaults() -> Self {
-        let sections = File::from_str(DEFAULTS, FileFormat::Toml)
-            .collect()
-            .expect("the compiled-in defaults are TOML");
+        let sections = File::from_str(DEFAULTS, FileFormat::Toml).collect().expect("the compiled-in defaults are TOML");
         Self(flatten(sections))
     }
 
@@ -130,10 +118,7 @@ impl Known {
         overrides: &mut Vec<Override>,
         problems: &mut Vec<Problem>,
     ) {
-        let ours: BTreeMap<_, _> = environment
-            .into_iter()
-            .filter(|(name, _)| name.starts_with(PREFIX))
-            .collect();
+        let ours: BTreeMap<_, _> = environment.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
         for (name, text) in ours {
             let key = key_of_variable(&name);
             let from = Source::Environment(name.clone());
@@ -164,16 +149,11 @@ pub(super) fn defaults() -> Settings {
 
 fn read_file(path: &Path) -> Result<config::Map<String, Value>, Problem> {
     let file = || Source::File(path.to_owned());
-    let text = std::fs::read_to_string(path).map_err(|error| Problem::Unreadable {
-        file: file(),
-        cause: error.to_string(),
-    })?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Problem::Unreadable { file: file(), cause: error.to_string() })?;
     File::from_str(&text, FileFormat::Toml)
         .collect()
-        .map_err(|error| Problem::NotToml {
-            file: file(),
-            cause: one_line(&error.to_string()),
-        })
+        .map_err(|error| Problem::NotToml { file: file(), cause: one_line(&error.to_string()) })
 }
 
 /// The position and the cause out of an error of the TOML parser, which draws the line in question between them.
@@ -192,10 +172,7 @@ fn flatten(sections: config::Map<String, Value>) -> BTreeMap<String, Value> {
     for (section, value) in sections {
         match value.kind {
             ValueKind::Table(keys) => {
-                values.extend(
-                    keys.into_iter()
-                        .map(|(key, value)| (format!("{section}.{key}"), value)),
-                );
+                values.extend(keys.into_iter().map(|(key, value)| (format!("{section}.{key}"), value)));
             }
             kind => {
                 values.insert(section, Value::new(None, kind));
@@ -206,13 +183,11 @@ fn flatten(sections: config::Map<String, Value>) -> BTreeMap<String, Value> {
 }
 
 fn try_alone(candidate: &Override) -> Result<(), Problem> {
-    apply(std::slice::from_ref(candidate))
-        .map(drop)
-        .map_err(|error| Problem::Malformed {
-            key: candidate.key.clone(),
-            cause: innermost(error),
-            from: candidate.from.clone(),
-        })
+    apply(std::slice::from_ref(candidate)).map(drop).map_err(|error| Problem::Malformed {
+        key: candidate.key.clone(),
+        cause: innermost(error),
+        from: candidate.from.clone(),
+    })
 }
 
 fn apply(overrides: &[Override]) -> Result<Settings, ConfigError> {
@@ -220,9 +195,7 @@ fn apply(overrides: &[Override]) -> Result<Settings, ConfigError> {
         Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
     overrides
         .iter()
-        .try_fold(defaults, |builder, each| {
-            builder.set_override(&each.key, each.value.clone())
-        })?
+        .try_fold(defaults, |builder, each| builder.set_override(&each.key, each.value.clone()))?
         .build()?
         .try_deserialize()
 }

@@ -5,8 +5,7 @@ use super::Loaded;
 impl Loaded {
     /// Every key with its value and, as a comment, its source. What comes out is a settings file that says the same.
     pub fn to_toml(&self) -> String {
-        let sections =
-            toml::Table::try_from(&self.settings).expect("settings are tables of plain values");
+        let sections = toml::Table::try_from(&self.settings).expect("settings are tables of plain values");
         let mut text = String::new();
         for (section, keys) in &sections {
             text.push_str(&format!("[{section}]\n"));

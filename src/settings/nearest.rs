@@ -4,11 +4,7 @@
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> &'a str {
     let (_, nearest) = known.fold((-1.0, ""), |best, candidate| {
         let likeness = likeness(name, candidate);
-        if likeness > best.0 {
-            (likeness, candidate)
-        } else {
-            best
-        }
+        if likeness > best.0 { (likeness, candidate) } else { best }
     });
     nearest
 }
@@ -29,12 +25,7 @@ fn last_segment(name: &str) -> &str {
 mod tests {
     use super::*;
 
-    const KNOWN: [&str; 4] = [
-        "http.bind",
-        "http.workers",
-        "session.ping_seconds",
-        "limits.sessions",
-    ];
+    const KNOWN: [&str; 4] = ["http.bind", "http.workers", "session.ping_seconds", "limits.sessions"];
 
     #[test]
     fn a_typing_mistake_leads_to_the_key_it_resembles() {
@@ -44,10 +35,7 @@ mod tests {
 
     #[test]
     fn a_key_in_the_wrong_section_leads_to_its_section() {
-        assert_eq!(
-            nearest("http.ping_seconds", KNOWN.into_iter()),
-            "session.ping_seconds"
-        );
+        assert_eq!(nearest("http.ping_seconds", KNOWN.into_iter()), "session.ping_seconds");
         assert_eq!(nearest("bind", KNOWN.into_iter()), "http.bind");
     }
 }

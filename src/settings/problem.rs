@@ -15,18 +15,10 @@ pub enum Problem {
     NotToml { file: Source, cause: String },
     /// No such section or key.
     #[error("{}: no such key ({from}), did you mean {nearest}?", .key.escape_debug())]
-    UnknownKey {
-        key: String,
-        nearest: String,
-        from: Source,
-    },
+    UnknownKey { key: String, nearest: String, from: Source },
     /// The value cannot be read as what the key holds.
     #[error("{key}: {cause} ({from})")]
-    Malformed {
-        key: String,
-        cause: String,
-        from: Source,
-    },
+    Malformed { key: String, cause: String, from: Source },
     /// The value can be read, but is outside the bounds of its key.
     #[error("{key}: {cause}")]
     OutOfBounds { key: &'static str, cause: String },

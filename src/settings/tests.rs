@@ -13,11 +13,7 @@ use super::*;
 const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("http.bind", "'[::1]:9000'", "[::1]:9000"),
     ("http.workers", "3", "3"),
-    (
-        "http.allowed_origins",
-        "['https://a.example', 'http://b.example:81']",
-        "https://a.example, http://b.example:81",
-    ),
+    ("http.allowed_origins", "['https://a.example', 'http://b.example:81']", "https://a.example, http://b.example:81"),
     ("http.backlog", "16", "16"),
     ("data.dir", "'/var/lib/carillon'", "/var/lib/carillon"),
     ("catalogue.kind", "'embedded'", "embedded"),
@@ -101,9 +97,7 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
 fn load(file: &str, environment: &[(&str, &str)]) -> Result<Loaded, Problems> {
     let mut temporary = tempfile::NamedTempFile::new().unwrap();
     temporary.write_all(file.as_bytes()).unwrap();
-    let environment = environment
-        .iter()
-        .map(|(name, value)| (name.to_string(), value.to_string()));
+    let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
     Loaded::from(Some(temporary.path()), environment)
 }
 
@@ -119,11 +113,7 @@ fn line(key: &str, value: &str) -> String {
 fn by_key(sections: &toml::Table) -> BTreeMap<String, Value> {
     let keys = |(section, keys): (&String, &Value)| {
         let section = section.clone();
-        keys.as_table()
-            .unwrap()
-            .clone()
-            .into_iter()
-            .map(move |(key, value)| (format!("{section}.{key}"), value))
+        keys.as_table().unwrap().clone().into_iter().map(move |(key, value)| (format!("{section}.{key}"), value))
     };
     sections.iter().flat_map(keys).collect()
 }
@@ -134,10 +124,7 @@ fn values(settings: &Settings) -> BTreeMap<String, Value> {
 
 #[test]
 fn the_default_file_has_exactly_the_keys_and_values_of_the_settings() {
-    assert_eq!(
-        by_key(&DEFAULTS.parse().unwrap()),
-        values(&Settings::default())
-    );
+    assert_eq!(by_key(&DEFAULTS.parse().unwrap()), values(&Settings::default()));
     assert_eq!(Settings::default().validate(), []);
 }
 
@@ -145,10 +132,7 @@ fn the_default_file_has_exactly_the_keys_and_values_of_the_settings() {
 fn every_key_of_the_default_file_has_a_comment() {
     let mut previous = "";
     for line in DEFAULTS.lines() {
-        assert!(
-            !line.contains(" = ") || previous.starts_with('#'),
-            "{line} has no comment above it"
-        );
+        assert!(!line.contains(" = ") || previous.starts_with('#'), "{line} has no comment above it");
         previous = line;
     }
 }
@@ -161,57 +145,30 @@ fn the_comments_of_the_default_file_tell_the_bounds() {
         let before = &section[..section.find(&format!("\n{key} = ")).unwrap()];
         let comment = &before[before.rfind(" = ").unwrap_or(0)..];
         let bounds = format!("{} to {}", bound.allowed.start(), bound.allowed.end());
-        assert!(
-            comment.contains(&bounds),
-            "the comment of {} does not say {bounds}",
-            bound.key
-        );
+        assert!(comment.contains(&bounds), "the comment of {} does not say {bounds}", bound.key);
     }
 }
 
 #[test]
 fn every_number_has_bounds() {
-    let bounded: BTreeSet<_> = Settings::default()
-        .numbers()
-        .iter()
-        .map(|bound| bound.key.to_owned())
-        .collect();
-    let numbers = values(&Settings::default())
-        .into_iter()
-        .filter(|(_, value)| value.is_integer());
+    let bounded: BTreeSet<_> = Settings::default().numbers().iter().map(|bound| bound.key.to_owned()).collect();
+    let numbers = values(&Settings::default()).into_iter().filter(|(_, value)| value.is_integer());
     assert_eq!(bounded, numbers.map(|(key, _)| key).collect());
 }
 
 #[test]
 fn every_key_can_be_overridden_by_a_file_and_by_the_environment() {
-    let keys: BTreeSet<_> = OTHER_VALUES
-        .iter()
-        .map(|(key, ..)| key.to_string())
-        .collect();
-    assert_eq!(
-        keys,
-        values(&Settings::default()).into_keys().collect(),
-        "OTHER_VALUES lacks a key"
-    );
+    let keys: BTreeSet<_> = OTHER_VALUES.iter().map(|(key, ..)| key.to_string()).collect();
+    assert_eq!(keys, values(&Settings::default()).into_keys().collect(), "OTHER_VALUES lacks a key");
     for (key, value, text) in OTHER_VALUES {
         // What has a lower bound in another setting needs that one lowered too.
-        let expected = by_key(&line(key, value).parse().unwrap())
-            .remove(*key)
-            .unwrap();
+        let expected = by_key(&line(key, value).parse().unwrap()).remove(*key).unwrap();
         let from_file = load(&line(key, value), &[]).unwrap();
-        assert_eq!(
-            values(&from_file.settings)[*key],
-            expected,
-            "{key} in a file"
-        );
+        assert_eq!(values(&from_file.settings)[*key], expected, "{key} in a file");
         assert!(matches!(from_file.source(key), Source::File(_)), "{key}");
         let variable = variable_of_key(key);
         let from_environment = load("", &[(&variable, text)]).unwrap();
-        assert_eq!(
-            values(&from_environment.settings)[*key],
-            expected,
-            "{variable}"
-        );
+        assert_eq!(values(&from_environment.settings)[*key], expected, "{variable}");
         assert_eq!(from_environment.source(key), &Source::Environment(variable));
     }
 }
@@ -220,20 +177,10 @@ fn every_key_can_be_overridden_by_a_file_and_by_the_environment() {
 fn every_bound_refuses_what_is_past_it_and_names_the_key() {
     for (key, value) in REFUSED_VALUES {
         let refusal = refusal(&line(key, value), &[]);
-        assert!(
-            refusal.starts_with(&format!("{key}: must ")),
-            "{key} = {value} gave {refusal:?}"
-        );
+        assert!(refusal.starts_with(&format!("{key}: must ")), "{key} = {value} gave {refusal:?}");
     }
-    let refused: BTreeSet<_> = REFUSED_VALUES
-        .iter()
-        .map(|(key, _)| key.to_string())
-        .collect();
-    assert_eq!(
-        refused,
-        values(&Settings::default()).into_keys().collect(),
-        "a key has no refused example"
-    );
+    let refused: BTreeSet<_> = REFUSED_VALUES.iter().map(|(key, _)| key.to_string()).collect();
+    assert_eq!(refused, values(&Settings::default()).into_keys().collect(), "a key has no refused example");
 }
 
 #[test]
@@ -243,14 +190,9 @@ fn bounds_themselves_are_allowed() {
             // The longest emit must fit into buffer and queue: raise or lower the others with it.
             let file = match bound.key {
                 "limits.emit_bytes" => {
-                    format!(
-                        "[session]\nsend_buffer_bytes = {}\n[limits]\nemit_bytes = {value}",
-                        1 << 30
-                    )
+                    format!("[session]\nsend_buffer_bytes = {}\n[limits]\nemit_bytes = {value}", 1 << 30)
                 }
-                "session.send_buffer_bytes" => {
-                    line(bound.key, &value.to_string()) + "[limits]\nemit_bytes = 1024"
-                }
+                "session.send_buffer_bytes" => line(bound.key, &value.to_string()) + "[limits]\nemit_bytes = 1024",
                 "limits.queued_bytes" => line(bound.key, &value.to_string()) + "emit_bytes = 1024",
                 _ => line(bound.key, &value.to_string()),
             };
@@ -266,10 +208,7 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
     assert_eq!(loaded.settings.http.workers, 3);
     assert_eq!(loaded.settings.http.backlog, 64);
     assert_eq!(loaded.settings.http.bind, Settings::default().http.bind);
-    assert_eq!(
-        loaded.source("http.workers"),
-        &Source::Environment("CARILLON__HTTP__WORKERS".to_owned())
-    );
+    assert_eq!(loaded.source("http.workers"), &Source::Environment("CARILLON__HTTP__WORKERS".to_owned()));
     assert!(matches!(loaded.source("http.backlog"), Source::File(_)));
     assert_eq!(loaded.source("http.bind"), &Source::Default);
 }
@@ -280,40 +219,22 @@ fn an_unknown_key_of_a_file_is_refused_with_the_nearest_known_one() {
     assert!(refusal("[http]\nbnid = 1", &[]).ends_with("), did you mean http.bind?"));
     assert!(refusal("[htpp]\nbind = 1", &[]).ends_with("did you mean http.bind?"));
     assert!(refusal("ping_seconds = 1", &[]).ends_with("did you mean session.ping_seconds?"));
-    assert!(
-        refusal("[limits.sessions]\nuser = 1", &[])
-            .starts_with("limits.sessions: must be a whole number")
-    );
+    assert!(refusal("[limits.sessions]\nuser = 1", &[]).starts_with("limits.sessions: must be a whole number"));
 }
 
 #[test]
 fn an_unknown_variable_is_refused_with_the_nearest_known_one() {
     let refusal = refusal("", &[("CARILLON__HTTP__BNID", "1")]);
-    assert_eq!(
-        refusal,
-        "http.bnid: no such key (CARILLON__HTTP__BNID), did you mean CARILLON__HTTP__BIND?"
-    );
-    for name in [
-        "CARILLON__",
-        "CARILLON__HTTP",
-        "CARILLON__http__bind",
-        "CARILLON__HTTP.BIND",
-    ] {
+    assert_eq!(refusal, "http.bnid: no such key (CARILLON__HTTP__BNID), did you mean CARILLON__HTTP__BIND?");
+    for name in ["CARILLON__", "CARILLON__HTTP", "CARILLON__http__bind", "CARILLON__HTTP.BIND"] {
         assert!(load("", &[(name, "1")]).is_err(), "{name}");
     }
 }
 
 #[test]
 fn variables_that_are_not_ours_are_ignored() {
-    let environment = [
-        ("CARILLON_SERVICE_HOST", "10.0.0.1"),
-        ("PATH", "/bin"),
-        ("carillon__http__bind", "x"),
-    ];
-    assert_eq!(
-        load("", &environment).unwrap().settings,
-        Settings::default()
-    );
+    let environment = [("CARILLON_SERVICE_HOST", "10.0.0.1"), ("PATH", "/bin"), ("carillon__http__bind", "x")];
+    assert_eq!(load("", &environment).unwrap().settings, Settings::default());
 }
 
 #[test]
@@ -321,18 +242,8 @@ fn all_problems_are_told_at_once_and_each_in_one_line() {
     let file = "[http]\nbind = 'localhost:1'\nworkers = 2000\n\"a\\nb\" = 1\n[session]\nping_seconds = 'x'\n";
     let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "redis")]).unwrap_err();
     let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
-    for key in [
-        "http.bind: ",
-        "http.workers: ",
-        r"http.a\nb: ",
-        "session.ping_seconds: ",
-        "bus.kind: ",
-    ] {
-        assert_eq!(
-            lines.iter().filter(|line| line.starts_with(key)).count(),
-            1,
-            "{key} in {lines:?}"
-        );
+    for key in ["http.bind: ", "http.workers: ", r"http.a\nb: ", "session.ping_seconds: ", "bus.kind: "] {
+        assert_eq!(lines.iter().filter(|line| line.starts_with(key)).count(), 1, "{key} in {lines:?}");
     }
     assert_eq!(lines.len(), 5);
     assert!(lines.iter().all(|line| line.lines().count() == 1));
@@ -341,36 +252,22 @@ fn all_problems_are_told_at_once_and_each_in_one_line() {
 #[test]
 fn a_file_that_is_not_toml_is_refused_with_its_line() {
     let refusal = refusal("[http]\nbind = = 1\n", &[]);
-    assert!(
-        refusal.contains("line 2") && refusal.lines().count() == 1,
-        "{refusal}"
-    );
+    assert!(refusal.contains("line 2") && refusal.lines().count() == 1, "{refusal}");
 }
 
 #[test]
 fn a_file_that_cannot_be_read_is_refused_by_name() {
-    let refusal = Loaded::from(Some("/nonexistent/carillon.toml".as_ref()), [])
-        .unwrap_err()
-        .to_string();
-    assert!(
-        refusal.starts_with("/nonexistent/carillon.toml: cannot be read: "),
-        "{refusal}"
-    );
+    let refusal = Loaded::from(Some("/nonexistent/carillon.toml".as_ref()), []).unwrap_err().to_string();
+    assert!(refusal.starts_with("/nonexistent/carillon.toml: cannot be read: "), "{refusal}");
 }
 
 #[test]
 fn the_listing_is_a_settings_file_that_says_the_same() {
-    let environment = [
-        ("CARILLON__DATA__DIR", "a \"b\"\n#c"),
-        ("CARILLON__HTTP__ALLOWED_ORIGINS", "https://a.example"),
-    ];
+    let environment =
+        [("CARILLON__DATA__DIR", "a \"b\"\n#c"), ("CARILLON__HTTP__ALLOWED_ORIGINS", "https://a.example")];
     let loaded = load("[limits]\nsessions = 9", &environment).unwrap();
     let listing = loaded.to_toml();
-    assert_eq!(
-        load(&listing, &[]).unwrap().settings,
-        loaded.settings,
-        "{listing}"
-    );
+    assert_eq!(load(&listing, &[]).unwrap().settings, loaded.settings, "{listing}");
     assert!(listing.contains("  # CARILLON__DATA__DIR\n"), "{listing}");
     assert!(listing.contains("workers = 0  # default\n"), "{listing}");
 }

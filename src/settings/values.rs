@@ -25,20 +25,14 @@ pub fn parse_as(default: &Value, text: &str) -> Result<Value, String> {
 }
 
 fn split_list(text: &str) -> Vec<Value> {
-    text.split(',')
-        .map(str::trim)
-        .filter(|item| !item.is_empty())
-        .map(|item| Value::new(None, item))
-        .collect()
+    text.split(',').map(str::trim).filter(|item| !item.is_empty()).map(|item| Value::new(None, item)).collect()
 }
 
 fn kind_of(value: &Value) -> &'static str {
     match value.kind {
         ValueKind::Nil => "nothing",
         ValueKind::Boolean(_) => "true or false",
-        ValueKind::I64(_) | ValueKind::I128(_) | ValueKind::U64(_) | ValueKind::U128(_) => {
-            "a whole number"
-        }
+        ValueKind::I64(_) | ValueKind::I128(_) | ValueKind::U64(_) | ValueKind::U128(_) => "a whole number",
         ValueKind::Float(_) => "a fraction",
         ValueKind::String(_) => "a text",
         ValueKind::Table(_) => "a section",
@@ -52,11 +46,7 @@ pub fn innermost(mut error: ConfigError) -> String {
         error = *inner;
     }
     match error {
-        ConfigError::Type {
-            unexpected,
-            expected,
-            ..
-        } => format!("must be {expected}, not {unexpected}"),
+        ConfigError::Type { unexpected, expected, .. } => format!("must be {expected}, not {unexpected}"),
         other => other.to_string(),
     }
 }

@@ -33,11 +33,7 @@ impl SubscriptionIndex {
     }
 
     /// Removes a subscription, if it is still `target`'s.
-    pub fn remove(
-        &mut self,
-        id: SubscriptionId,
-        target: SessionRef,
-    ) -> Option<(ChannelId, DeliveryId)> {
+    pub fn remove(&mut self, id: SubscriptionId, target: SessionRef) -> Option<(ChannelId, DeliveryId)> {
         let _ = (id, target);
         todo!()
     }

@@ -214,11 +214,13 @@ fn finds_go_on_when_their_numbers_come_round() {
         r#"{"a":{"$in":[1,2]}}"#,
     ]);
     for _ in 0..3 {
-        index.emit = 0;
-        assert_eq!(told(&mut index, r#"{"a":1}"#).len(), 3);
-        index.emit = u32::MAX;
         assert_eq!(told(&mut index, r#"{"a":1}"#).len(), 3);
     }
+    index.emit = u32::MAX - 1;
+    for _ in 0..3 {
+        assert_eq!(told(&mut index, r#"{"a":1}"#).len(), 3);
+    }
+    assert_eq!(index.emit, 2);
 }
 
 #[test]

@@ -247,8 +247,6 @@ impl Both {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn the_index_tells_whom_the_plain_loop_tells(steps in prop::collection::vec(step(), 1..60)) {
         let mut both = Both::default();

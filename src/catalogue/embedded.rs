@@ -61,7 +61,7 @@ impl EmbeddedCatalogue {
         })
     }
 
-    async fn on_connection<T: Send + 'static>(
+    async fn with_connection<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
@@ -78,7 +78,7 @@ impl Catalogue for EmbeddedCatalogue {
         name: &'a ProjectName,
     ) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
         let name = name.clone();
-        self.on_connection(move |connection| read_project(connection, name))
+        self.with_connection(move |connection| read_project(connection, name))
             .boxed()
     }
 
@@ -87,7 +87,7 @@ impl Catalogue for EmbeddedCatalogue {
         project: &'a Project,
     ) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let project = project.clone();
-        self.on_connection(move |connection| {
+        self.with_connection(move |connection| {
             let transaction = write_transaction(connection)?;
             insert_project(&transaction, &project)?;
             Ok(transaction.commit()?)
@@ -101,7 +101,7 @@ impl Catalogue for EmbeddedCatalogue {
         key: &'a Key,
     ) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let (project, key) = (project.clone(), key.clone());
-        self.on_connection(move |connection| {
+        self.with_connection(move |connection| {
             let transaction = write_transaction(connection)?;
             let known = transaction
                 .query_row(
@@ -120,7 +120,7 @@ impl Catalogue for EmbeddedCatalogue {
     }
 
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
-        self.on_connection(|connection| {
+        self.with_connection(|connection| {
             let transaction = write_transaction(connection)?;
             if !transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM projects)", [], |row| {
                 row.get(0)
@@ -134,6 +134,12 @@ impl Catalogue for EmbeddedCatalogue {
             Ok(true)
         })
         .boxed()
+    }
+}
+
+impl From<rusqlite::Error> for CatalogueError {
+    fn from(error: rusqlite::Error) -> Self {
+        CatalogueError::Database(error.into())
     }
 }
 
@@ -154,7 +160,7 @@ fn open_connection(file: &Path) -> Result<Connection, CatalogueError> {
         }),
         Err(source) => Err(CatalogueError::Opening {
             file: PathBuf::from(file),
-            source,
+            source: source.into(),
         }),
     }
 }

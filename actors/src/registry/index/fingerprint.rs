@@ -38,18 +38,12 @@ impl Fingerprints {
 
     /// The key of the value that `feed` writes in its canonical form.
     pub(super) fn of_value(&self, place: u32, feed: impl FnOnce(&mut TwoHashers)) -> Fingerprint {
-        let mut hashers = TwoHashers {
-            low: self.random.build_hasher(),
-            high: self.random.build_hasher(),
-        };
+        let mut hashers = TwoHashers { low: self.random.build_hasher(), high: self.random.build_hasher() };
         hashers.low.write_u32(0);
         hashers.high.write_u32(1);
         place.hash(&mut hashers);
         feed(&mut hashers);
-        Fingerprint {
-            low: hashers.low.finish(),
-            high: hashers.high.finish(),
-        }
+        Fingerprint { low: hashers.low.finish(), high: hashers.high.finish() }
     }
 }
 
@@ -87,9 +81,6 @@ mod tests {
 
     #[test]
     fn another_process_makes_other_fingerprints() {
-        assert_ne!(
-            Fingerprints::default().of_place(1),
-            Fingerprints::default().of_place(1)
-        );
+        assert_ne!(Fingerprints::default().of_place(1), Fingerprints::default().of_place(1));
     }
 }

@@ -14,9 +14,7 @@ pub(super) struct IdTable {
 
 impl Default for IdTable {
     fn default() -> Self {
-        IdTable {
-            shards: (0..SHARDS).map(|_| HashTable::new()).collect(),
-        }
+        IdTable { shards: (0..SHARDS).map(|_| HashTable::new()).collect() }
     }
 }
 

@@ -20,11 +20,7 @@ struct Interned<T> {
 
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Interner {
-            values: ChunkedSlab::default(),
-            table: IdTable::default(),
-            random: RandomState::new(),
-        }
+        Interner { values: ChunkedSlab::default(), table: IdTable::default(), random: RandomState::new() }
     }
 }
 
@@ -32,8 +28,7 @@ impl<T: Hash> Interner<T> {
     /// The number of an equal value. `key` must hash as the value does.
     pub(super) fn find<Q: Hash + Equivalent<T> + ?Sized>(&self, key: &Q) -> Option<u32> {
         let hash = self.random.hash_one(key);
-        self.table
-            .find(hash, |id| key.equivalent(&self.values[id].value))
+        self.table.find(hash, |id| key.equivalent(&self.values[id].value))
     }
 
     /// Adds a holder to the value equal to `key`, made if there is none.
@@ -44,8 +39,13 @@ impl<T: Hash> Interner<T> {
         let Some(id) = self.find(key) else {
             return self.add(make());
         };
-        self.values[id].holders += 1;
+        self.retain(id);
         id
+    }
+
+    /// Adds a holder to a value that has one.
+    pub(super) fn retain(&mut self, id: u32) {
+        self.values[id].holders += 1;
     }
 
     /// Takes one holder away.
@@ -56,11 +56,7 @@ impl<T: Hash> Interner<T> {
             return;
         }
         let hash = self.random.hash_one(&interned.value);
-        let Interner {
-            values,
-            table,
-            random,
-        } = self;
+        let Interner { values, table, random } = self;
         table.remove(hash, id, |id| random.hash_one(&values[id].value));
         values.remove(id);
     }
@@ -78,11 +74,7 @@ impl<T: Hash> Interner<T> {
     fn add(&mut self, value: T) -> u32 {
         let hash = self.random.hash_one(&value);
         let id = self.values.insert(Interned { value, holders: 1 });
-        let Interner {
-            values,
-            table,
-            random,
-        } = self;
+        let Interner { values, table, random } = self;
         table.insert(hash, id, |id| random.hash_one(&values[id].value));
         id
     }
@@ -114,10 +106,7 @@ mod tests {
         assert_eq!(interner.acquire("a", || unreachable!()), first);
         assert_ne!(first, other);
         interner.release(first);
-        assert_eq!(
-            (interner[first].as_str(), interner.find("a")),
-            ("a", Some(first))
-        );
+        assert_eq!((interner[first].as_str(), interner.find("a")), ("a", Some(first)));
         interner.release(first);
         assert_eq!(interner.find("a"), None);
         interner.release(other);

@@ -36,11 +36,7 @@ enum Slot<T> {
 
 impl<T> Default for ChunkedSlab<T> {
     fn default() -> Self {
-        ChunkedSlab {
-            chunks: Vec::new(),
-            open: BTreeSet::new(),
-            len: 0,
-        }
+        ChunkedSlab { chunks: Vec::new(), open: BTreeSet::new(), len: 0 }
     }
 }
 
@@ -121,25 +117,19 @@ impl<T> Index<u32> for ChunkedSlab<T> {
     type Output = T;
 
     fn index(&self, id: u32) -> &T {
-        self.get(id)
-            .expect("a number kept only while its record lives")
+        self.get(id).expect("a number kept only while its record lives")
     }
 }
 
 impl<T> IndexMut<u32> for ChunkedSlab<T> {
     fn index_mut(&mut self, id: u32) -> &mut T {
-        self.get_mut(id)
-            .expect("a number kept only while its record lives")
+        self.get_mut(id).expect("a number kept only while its record lives")
     }
 }
 
 impl<T> Chunk<T> {
     fn with_capacity(capacity: usize) -> Self {
-        Chunk {
-            slots: Vec::with_capacity(capacity),
-            vacant: NO_SLOT,
-            taken: 0,
-        }
+        Chunk { slots: Vec::with_capacity(capacity), vacant: NO_SLOT, taken: 0 }
     }
 
     fn insert(&mut self, record: T) -> u16 {
@@ -204,9 +194,7 @@ mod tests {
     #[test]
     fn an_emptied_chunk_below_a_full_one_gives_its_memory_back() {
         let mut slab = ChunkedSlab::default();
-        let ids: Vec<u32> = (0..2 * CHUNK as u32)
-            .map(|value| slab.insert(value))
-            .collect();
+        let ids: Vec<u32> = (0..2 * CHUNK as u32).map(|value| slab.insert(value)).collect();
         for id in &ids[..CHUNK] {
             slab.remove(*id);
         }

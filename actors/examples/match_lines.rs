@@ -26,12 +26,8 @@ fn answer(line: &str) -> String {
     };
     match (Condition::parse(criteria), Document::parse(data)) {
         (Ok(condition), Ok(data)) => condition.matches(&data).to_string(),
-        (Err(ConditionError::Invalid(message)), _) => {
-            error_line(ErrorCode::ConditionInvalid, &message)
-        }
-        (Err(ConditionError::TooLarge(message)), _) => {
-            error_line(ErrorCode::ConditionTooLarge, &message)
-        }
+        (Err(ConditionError::Invalid(message)), _) => error_line(ErrorCode::ConditionInvalid, &message),
+        (Err(ConditionError::TooLarge(message)), _) => error_line(ErrorCode::ConditionTooLarge, &message),
         (_, Err(error)) => error_line(ErrorCode::InvalidJson, &error.to_string()),
     }
 }

@@ -28,14 +28,12 @@ impl Literal {
             (Literal::Array(left), Literal::Array(right)) => {
                 order_all(left.iter(), right.iter(), |left, right| left.order(right))
             }
-            (Literal::Object(left), Literal::Object(right)) => {
-                order_all(left.iter(), right.iter(), |left, right| {
-                    rank(left.1.kind())
-                        .cmp(&rank(right.1.kind()))
-                        .then_with(|| left.0.cmp(&right.0))
-                        .then_with(|| left.1.order(&right.1))
-                })
-            }
+            (Literal::Object(left), Literal::Object(right)) => order_all(left.iter(), right.iter(), |left, right| {
+                rank(left.1.kind())
+                    .cmp(&rank(right.1.kind()))
+                    .then_with(|| left.0.cmp(&right.0))
+                    .then_with(|| left.1.order(&right.1))
+            }),
             _ => rank(self.kind()).cmp(&rank(other.kind())),
         }
     }
@@ -55,16 +53,10 @@ impl Value<'_> {
         // Recursion is bounded by the depth of the literal.
         match literal {
             Literal::Bool(right) if self.kind() == Kind::Bool => self.as_bool().cmp(&Some(*right)),
-            Literal::Number(right) if self.kind() == Kind::Number => {
-                self.as_number().as_ref().cmp(&Some(right))
-            }
-            Literal::String(right) if self.kind() == Kind::String => {
-                self.as_str().as_deref().cmp(&Some(right))
-            }
+            Literal::Number(right) if self.kind() == Kind::Number => self.as_number().as_ref().cmp(&Some(right)),
+            Literal::String(right) if self.kind() == Kind::String => self.as_str().as_deref().cmp(&Some(right)),
             Literal::Array(right) if self.kind() == Kind::Array => {
-                order_all(self.elements(), right.iter(), |left, right| {
-                    left.order(right)
-                })
+                order_all(self.elements(), right.iter(), |left, right| left.order(right))
             }
             Literal::Object(right) if self.kind() == Kind::Object => {
                 order_all(self.fields(), right.iter(), |(key, value), right| {

@@ -17,10 +17,7 @@ use std::borrow::Cow;
 pub enum DocumentError {
     #[error("the event data is not valid JSON (byte {0})")]
     Syntax(usize),
-    #[error(
-        "the event data is nested deeper than {} levels",
-        bounds::DOCUMENT_DEPTH
-    )]
+    #[error("the event data is nested deeper than {} levels", bounds::DOCUMENT_DEPTH)]
     TooDeep,
 }
 
@@ -40,10 +37,7 @@ impl<'a> Document<'a> {
 
     /// As [`Document::parse`], with a bound of its own.
     pub(super) fn parse_within(text: &'a str, depth: usize) -> Result<Document<'a>, DocumentError> {
-        Ok(Document {
-            text,
-            nodes: reader::read(text, depth)?,
-        })
+        Ok(Document { text, nodes: reader::read(text, depth)? })
     }
 
     /// The text as it came.
@@ -76,8 +70,9 @@ impl<'a> Document<'a> {
 
     /// Whether `path` leads to at least one value: what `$exists` asks.
     pub fn has(&self, path: &Path) -> bool {
-        any_at(self.root(), &path.segments, Leaf::Whole, &mut |value| {
-            !value.is_missing()
-        })
+        any_at(self.root(), &path.segments, Leaf::Whole, &mut |value| !value.is_missing())
     }
 }
+
+#[cfg(test)]
+mod tests;

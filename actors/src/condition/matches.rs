@@ -54,12 +54,8 @@ fn path_holds(predicate: &Predicate, path: &Path, origin: Origin<'_>) -> bool {
             let mut unmet = Unmet::new(items);
             any(Leaf::Elements, &mut |value| unmet.meet(&value))
         }
-        Predicate::AllElemMatch(all) => all
-            .iter()
-            .all(|each| any(Leaf::Whole, &mut |value| has_element(&value, each))),
-        Predicate::Size(_) | Predicate::ElemMatch(_) => {
-            any(Leaf::Whole, &mut |value| value_holds(predicate, &value))
-        }
+        Predicate::AllElemMatch(all) => all.iter().all(|each| any(Leaf::Whole, &mut |value| has_element(&value, each))),
+        Predicate::Size(_) | Predicate::ElemMatch(_) => any(Leaf::Whole, &mut |value| value_holds(predicate, &value)),
         _ => any(Leaf::Elements, &mut |value| value_holds(predicate, &value)),
     }
 }
@@ -77,15 +73,11 @@ fn value_holds(predicate: &Predicate, value: &Value<'_>) -> bool {
         Predicate::Nin(items) => !is_in(items, value),
         Predicate::Exists(wanted) => *wanted != value.is_missing(),
         Predicate::Type(types) => types.iter().any(|&wanted| is_type(value, wanted)),
-        Predicate::Size(wanted) => {
-            value.kind() == Kind::Array && value.elements().count() as u64 == *wanted
-        }
+        Predicate::Size(wanted) => value.kind() == Kind::Array && value.elements().count() as u64 == *wanted,
         Predicate::All(items) => Unmet::new(items).meet(value),
         Predicate::AllElemMatch(all) => all.iter().all(|each| has_element(value, each)),
         Predicate::ElemMatch(each) => has_element(value, each),
-        Predicate::Regex(pattern) => value
-            .as_str()
-            .is_some_and(|text| pattern.regex.is_match(&text)),
+        Predicate::Regex(pattern) => value.as_str().is_some_and(|text| pattern.regex.is_match(&text)),
         Predicate::Mod { divisor, remainder } => has_remainder(value, *divisor, *remainder),
         Predicate::Not(all) => !all.iter().all(|each| value_holds(each, value)),
     }
@@ -103,9 +95,7 @@ fn is_in(items: &[ListItem], value: &Value<'_>) -> bool {
 /// The positions of the patterns in a list that a value meets. Patterns stand at its end.
 fn patterns_met<'i>(items: &'i [ListItem], value: &Value<'_>) -> impl Iterator<Item = usize> + 'i {
     let has_patterns = matches!(items.last(), Some(ListItem::Pattern(_)));
-    let text = has_patterns
-        .then(|| value.as_str().map(String::from))
-        .flatten();
+    let text = has_patterns.then(|| value.as_str().map(String::from)).flatten();
     items
         .iter()
         .enumerate()
@@ -114,10 +104,7 @@ fn patterns_met<'i>(items: &'i [ListItem], value: &Value<'_>) -> impl Iterator<I
             ListItem::Pattern(pattern) => Some((at, pattern)),
             ListItem::Value(_) => None,
         })
-        .filter(move |(_, pattern)| {
-            text.as_ref()
-                .is_some_and(|text| pattern.regex.is_match(text))
-        })
+        .filter(move |(_, pattern)| text.as_ref().is_some_and(|text| pattern.regex.is_match(text)))
         .map(|(at, _)| at)
 }
 
@@ -131,10 +118,7 @@ struct Unmet<'i> {
 impl<'i> Unmet<'i> {
     fn new(items: &'i [ListItem]) -> Unmet<'i> {
         debug_assert!(items.len() < 128);
-        Unmet {
-            items,
-            bits: (1 << items.len()) - 1,
-        }
+        Unmet { items, bits: (1 << items.len()) - 1 }
     }
 
     /// Takes off what `value` meets; true when that was the last. An empty `$all` is never met.
@@ -192,3 +176,8 @@ fn number_type(text: &str) -> JsonType {
         JsonType::Double
     }
 }
+
+#[cfg(test)]
+mod naive;
+#[cfg(test)]
+mod tests;

@@ -77,10 +77,7 @@ impl Number {
             return None;
         }
         let magnitude = fold_digits(&digits[..kept]);
-        truncate(
-            if negative { -magnitude } else { magnitude },
-            exponent.max(0),
-        )
+        truncate(if negative { -magnitude } else { magnitude }, exponent.max(0))
     }
 
     /// Whether it has no fraction (`1.0` has none).
@@ -104,15 +101,11 @@ impl Number {
         match &self.0 {
             Canonical::Compact { mantissa, exponent } => {
                 let digits = write_digits(mantissa.unsigned_abs(), buffer);
-                Magnitude {
-                    point: i64::from(*exponent) + digits.len() as i64,
-                    digits,
-                }
+                Magnitude { point: i64::from(*exponent) + digits.len() as i64, digits }
             }
-            Canonical::Long(long) => Magnitude {
-                point: long.exponent + long.digits.len() as i64,
-                digits: &long.digits,
-            },
+            Canonical::Long(long) => {
+                Magnitude { point: long.exponent + long.digits.len() as i64, digits: &long.digits }
+            }
         }
     }
 }
@@ -127,14 +120,8 @@ impl From<i64> for Number {
 impl Ord for Number {
     fn cmp(&self, other: &Number) -> Ordering {
         if let (
-            Canonical::Compact {
-                mantissa: left,
-                exponent: left_exponent,
-            },
-            Canonical::Compact {
-                mantissa: right,
-                exponent: right_exponent,
-            },
+            Canonical::Compact { mantissa: left, exponent: left_exponent },
+            Canonical::Compact { mantissa: right, exponent: right_exponent },
         ) = (&self.0, &other.0)
             && left_exponent == right_exponent
         {
@@ -149,15 +136,8 @@ impl Ord for Number {
         let left = self.magnitude(&mut left_buffer);
         let right = other.magnitude(&mut right_buffer);
         // Without trailing zeros, digits after the same point order as text does.
-        let by_magnitude = left
-            .point
-            .cmp(&right.point)
-            .then_with(|| left.digits.cmp(right.digits));
-        if sign < 0 {
-            by_magnitude.reverse()
-        } else {
-            by_magnitude
-        }
+        let by_magnitude = left.point.cmp(&right.point).then_with(|| left.digits.cmp(right.digits));
+        if sign < 0 { by_magnitude.reverse() } else { by_magnitude }
     }
 }
 
@@ -181,11 +161,9 @@ fn parse_exponent(text: &str) -> Option<i64> {
     if digits.is_empty() || !is_digits(digits) {
         return None;
     }
-    let magnitude = digits.bytes().fold(0_i64, |sum, digit| {
-        sum.saturating_mul(10)
-            .saturating_add(i64::from(digit - b'0'))
-            .min(EXPONENT_LIMIT)
-    });
+    let magnitude = digits
+        .bytes()
+        .fold(0_i64, |sum, digit| sum.saturating_mul(10).saturating_add(i64::from(digit - b'0')).min(EXPONENT_LIMIT));
     Some(if negative { -magnitude } else { magnitude })
 }
 
@@ -200,11 +178,7 @@ fn canonical(negative: bool, whole: &[u8], fraction: &[u8], exponent: i64) -> Nu
     }
     exponent -= fraction.len() as i64;
     let whole = trim_start_zeros(whole);
-    let fraction = if whole.is_empty() {
-        trim_start_zeros(fraction)
-    } else {
-        fraction
-    };
+    let fraction = if whole.is_empty() { trim_start_zeros(fraction) } else { fraction };
     let digits = whole.len() + fraction.len();
     if digits == 0 {
         return compact(0, 0);
@@ -238,17 +212,12 @@ fn trim_start_zeros(digits: &[u8]) -> &[u8] {
 
 /// At most 19 digits, which always fit.
 fn fold_parts(whole: &[u8], fraction: &[u8]) -> u64 {
-    whole
-        .iter()
-        .chain(fraction)
-        .fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+    whole.iter().chain(fraction).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
 }
 
 /// At most 20 digits, which always fit.
 fn fold_digits(digits: &[u8]) -> i128 {
-    digits
-        .iter()
-        .fold(0, |sum, digit| sum * 10 + i128::from(digit - b'0'))
+    digits.iter().fold(0, |sum, digit| sum * 10 + i128::from(digit - b'0'))
 }
 
 /// `mantissa × 10^exponent` without its fraction, if it fits. The mantissa has at most 20 digits.
@@ -273,3 +242,6 @@ fn write_digits(mut magnitude: u64, buffer: &mut [u8; 20]) -> &[u8] {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -24,18 +24,12 @@ impl Condition {
         if text.len() > bounds::TEXT_BYTES {
             return Err(too_large("bytes of text", bounds::TEXT_BYTES));
         }
-        let document =
-            Document::parse_within(text, bounds::DEPTH).map_err(|error| match error {
-                DocumentError::TooDeep => too_large("levels of nesting", bounds::DEPTH),
-                DocumentError::Syntax(at) => {
-                    invalid(format!("criteria are not valid JSON (byte {at})"))
-                }
-            })?;
+        let document = Document::parse_within(text, bounds::DEPTH).map_err(|error| match error {
+            DocumentError::TooDeep => too_large("levels of nesting", bounds::DEPTH),
+            DocumentError::Syntax(at) => invalid(format!("criteria are not valid JSON (byte {at})")),
+        })?;
         if let Some(key) = document.duplicate_key() {
-            return Err(invalid(format!(
-                "the key {} stands twice in one object",
-                shown(&key)
-            )));
+            return Err(invalid(format!("the key {} stands twice in one object", shown(&key))));
         }
         if document.root().kind() != Kind::Object {
             return Err(invalid("criteria must be an object".into()));
@@ -55,10 +49,7 @@ struct Budget {
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget {
-            operators: bounds::OPERATORS,
-            pattern_bytes: bounds::PATTERN_BYTES,
-        }
+        Budget { operators: bounds::OPERATORS, pattern_bytes: bounds::PATTERN_BYTES }
     }
 }
 
@@ -85,29 +76,20 @@ fn read_expression(object: Value<'_>, budget: &mut Budget) -> Result<Expression,
         } else {
             let path = read_path(&name)?;
             for predicate in read_field(value, budget)? {
-                all.push(Expression::Field {
-                    path: path.clone(),
-                    predicate,
-                });
+                all.push(Expression::Field { path: path.clone(), predicate });
             }
         }
     }
     Ok(conjunction(all))
 }
 
-fn read_logical(
-    name: &str,
-    value: Value<'_>,
-    budget: &mut Budget,
-) -> Result<Expression, ConditionError> {
+fn read_logical(name: &str, value: Value<'_>, budget: &mut Budget) -> Result<Expression, ConditionError> {
     let combine = match name {
         "$and" => conjunction,
         "$or" => |any: Vec<Expression>| Expression::Or(any.into()),
         "$nor" => |none: Vec<Expression>| Expression::Nor(none.into()),
         _ if operators::is_known(name) => {
-            return Err(invalid(format!(
-                "{name} must stand inside a field, as in {{\"field\": {{\"{name}\": …}}}}"
-            )));
+            return Err(invalid(format!("{name} must stand inside a field, as in {{\"field\": {{\"{name}\": …}}}}")));
         }
         _ => return Err(unknown_operator(name)),
     };
@@ -119,9 +101,7 @@ fn read_logical(
         parts.push(read_expression(element, budget)?);
     }
     if parts.is_empty() {
-        return Err(invalid(format!(
-            "{name} must be an array of at least one object"
-        )));
+        return Err(invalid(format!("{name} must be an array of at least one object")));
     }
     Ok(combine(parts))
 }
@@ -161,22 +141,16 @@ fn conjunction(parts: Vec<Expression>) -> Expression {
 }
 
 /// Any text is a path: between dots stand names, which may be empty (`a..b`), as in MongoDB.
-fn read_path(text: &str) -> Result<Path, ConditionError> {
+pub(super) fn read_path(text: &str) -> Result<Path, ConditionError> {
     if text.split('.').count() > bounds::PATH_SEGMENTS {
         return Err(too_large("segments in a path", bounds::PATH_SEGMENTS));
     }
-    let segments = text.split('.').map(|name| Segment {
-        index: read_index(name),
-        name: name.into(),
-    });
-    Ok(Path {
-        segments: segments.collect(),
-    })
+    let segments = text.split('.').map(|name| Segment { index: read_index(name), name: name.into() });
+    Ok(Path { segments: segments.collect() })
 }
 
 fn read_index(name: &str) -> Option<u32> {
-    let canonical =
-        name.bytes().all(|byte| byte.is_ascii_digit()) && (name == "0" || !name.starts_with('0'));
+    let canonical = name.bytes().all(|byte| byte.is_ascii_digit()) && (name == "0" || !name.starts_with('0'));
     canonical.then(|| name.parse().ok()).flatten()
 }
 
@@ -195,13 +169,12 @@ fn unknown_operator(name: &str) -> ConditionError {
 /// A key of the input as a message may repeat it: short, on one line.
 fn shown(key: &str) -> String {
     const MOST: usize = 40;
-    let mut shown: String = key
-        .chars()
-        .take(MOST)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut shown: String = key.chars().take(MOST).flat_map(char::escape_debug).collect();
     if key.chars().nth(MOST).is_some() {
         shown.push('…');
     }
     shown
 }
+
+#[cfg(test)]
+mod tests;

@@ -77,3 +77,6 @@ impl Selection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

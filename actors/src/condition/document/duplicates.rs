@@ -13,9 +13,8 @@ pub(super) fn hide_duplicates(text: &str, nodes: &mut [Node], index: usize) {
     if !may_have_duplicates(text, nodes, index) {
         return;
     }
-    let mut keys: Vec<(Cow<'_, str>, usize)> = keys_of(nodes, index)
-        .map(|at| (key_text(text, &nodes[at]), at))
-        .collect();
+    let mut keys: Vec<(Cow<'_, str>, usize)> =
+        keys_of(nodes, index).map(|at| (key_text(text, &nodes[at]), at)).collect();
     keys.sort_unstable();
     for pair in keys.windows(2) {
         if pair[0].0 == pair[1].0 {
@@ -26,10 +25,7 @@ pub(super) fn hide_duplicates(text: &str, nodes: &mut [Node], index: usize) {
 
 /// What a key says, escapes read.
 pub(super) fn key_text<'a>(text: &'a str, key: &Node) -> Cow<'a, str> {
-    decode(
-        &text[key.start as usize + 1..key.end as usize - 1],
-        key.escaped,
-    )
+    decode(&text[key.start as usize + 1..key.end as usize - 1], key.escaped)
 }
 
 fn may_have_duplicates(text: &str, nodes: &[Node], index: usize) -> bool {

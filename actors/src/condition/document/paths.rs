@@ -42,9 +42,7 @@ pub(crate) fn any_in_element<'d>(
     if root.kind() != Kind::Array {
         return walk.at(root, 0);
     }
-    let child = segments
-        .first()
-        .and_then(|segment| root.element(segment.index?));
+    let child = segments.first().and_then(|segment| root.element(segment.index?));
     match child {
         Some(child) => walk.at(child, 1),
         None => walk.missing(root),
@@ -62,18 +60,9 @@ struct Walk<'d, 'w> {
 
 // Recursion goes one level into the document with each call, and documents are at most `DOCUMENT_DEPTH` deep.
 impl<'d, 'w> Walk<'d, 'w> {
-    fn new(
-        segments: &'w [Segment],
-        leaf: Leaf,
-        on_value: &'w mut dyn FnMut(Value<'d>) -> bool,
-    ) -> Walk<'d, 'w> {
+    fn new(segments: &'w [Segment], leaf: Leaf, on_value: &'w mut dyn FnMut(Value<'d>) -> bool) -> Walk<'d, 'w> {
         let numeric = segments.iter().filter(|segment| segment.index.is_some());
-        Walk {
-            segments,
-            leaf,
-            visited: (numeric.count() > 1).then(HashSet::new),
-            on_value,
-        }
+        Walk { segments, leaf, visited: (numeric.count() > 1).then(HashSet::new), on_value }
     }
 
     /// `value` lies behind the first `taken` segments.
@@ -90,8 +79,7 @@ impl<'d, 'w> Walk<'d, 'w> {
 
     fn end(&mut self, value: Value<'d>) -> bool {
         let elements = self.leaf == Leaf::Elements && value.kind() == Kind::Array;
-        (elements && value.elements().any(|element| (self.on_value)(element)))
-            || (self.on_value)(value)
+        (elements && value.elements().any(|element| (self.on_value)(element))) || (self.on_value)(value)
     }
 
     fn into_object(&mut self, object: Value<'d>, taken: usize) -> bool {
@@ -107,9 +95,7 @@ impl<'d, 'w> Walk<'d, 'w> {
         }
         let wanted = self.segments[taken].index;
         for (index, element) in (0_u32..).zip(array.elements()) {
-            if element.kind() == Kind::Object
-                && self.is_first_visit(element, taken)
-                && self.into_object(element, taken)
+            if element.kind() == Kind::Object && self.is_first_visit(element, taken) && self.into_object(element, taken)
             {
                 return true;
             }

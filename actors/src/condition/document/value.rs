@@ -117,9 +117,7 @@ impl<'d> Value<'d> {
 
     /// The value of a field of an object; the last one of duplicates.
     pub fn field(&self, name: &str) -> Option<Value<'d>> {
-        self.fields()
-            .find(|(key, _)| key.is_text(name))
-            .map(|(_, value)| value)
+        self.fields().find(|(key, _)| key.is_text(name)).map(|(_, value)| value)
     }
 
     /// Whether it is a string that says `text`.
@@ -145,14 +143,10 @@ impl<'d> Value<'d> {
             Kind::Bool => Literal::Bool(self.as_bool() == Some(true)),
             Kind::Number => self.as_number().map_or(Literal::Null, Literal::Number),
             Kind::String => Literal::String(self.as_str().unwrap_or_default().into()),
-            Kind::Array => {
-                Literal::Array(self.elements().map(|value| value.to_literal()).collect())
-            }
+            Kind::Array => Literal::Array(self.elements().map(|value| value.to_literal()).collect()),
             Kind::Object => Literal::Object(
                 self.fields()
-                    .map(|(key, value)| {
-                        (key.as_str().unwrap_or_default().into(), value.to_literal())
-                    })
+                    .map(|(key, value)| (key.as_str().unwrap_or_default().into(), value.to_literal()))
                     .collect(),
             ),
         }
@@ -221,10 +215,6 @@ impl<'d> Value<'d> {
 
 impl fmt::Debug for Value<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(if self.is_missing() {
-            "missing"
-        } else {
-            self.raw()
-        })
+        formatter.write_str(if self.is_missing() { "missing" } else { self.raw() })
     }
 }

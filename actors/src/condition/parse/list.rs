@@ -9,11 +9,7 @@ use super::pattern::read_pattern;
 use super::{Budget, first_key, invalid, too_large};
 
 /// Values and patterns; a pattern is written as an object with `$regex`, JSON having no other way.
-pub(super) fn read_list(
-    name: &str,
-    value: Value<'_>,
-    budget: &mut Budget,
-) -> Result<Box<[ListItem]>, ConditionError> {
+pub(super) fn read_list(name: &str, value: Value<'_>, budget: &mut Budget) -> Result<Box<[ListItem]>, ConditionError> {
     check_length(name, value)?;
     let items = value.elements().map(|element| read_item(element, budget));
     Ok(normalise(items.collect::<Result<_, _>>()?))
@@ -33,9 +29,7 @@ pub(super) fn read_all(value: Value<'_>, budget: &mut Budget) -> Result<Predicat
                 budget.take_operator()?;
                 read_elem_match(inner, budget)
             }
-            _ => Err(invalid(
-                "$all takes either values or $elemMatch objects, not both".into(),
-            )),
+            _ => Err(invalid("$all takes either values or $elemMatch objects, not both".into())),
         })
         .collect();
     Ok(Predicate::AllElemMatch(all?))

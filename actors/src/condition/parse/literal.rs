@@ -21,9 +21,7 @@ fn refuse_operators(value: Value<'_>) -> Result<(), ConditionError> {
                 return refuse_operators(value);
             }
             Err(if operators::is_known(&name) {
-                invalid(format!(
-                    "{name} stands inside a value or among fields; write the path with dots"
-                ))
+                invalid(format!("{name} stands inside a value or among fields; write the path with dots"))
             } else {
                 unknown_operator(&name)
             })

@@ -37,10 +37,7 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 /// An object of operators, all of which must hold.
-pub(super) fn read_predicates(
-    object: Value<'_>,
-    budget: &mut Budget,
-) -> Result<Vec<Predicate>, ConditionError> {
+pub(super) fn read_predicates(object: Value<'_>, budget: &mut Budget) -> Result<Vec<Predicate>, ConditionError> {
     let mut predicates = Vec::new();
     for (key, operand) in object.fields() {
         let name = key.as_str().unwrap_or_default();
@@ -56,10 +53,7 @@ pub(super) fn read_predicates(
 }
 
 /// What one element of an array must meet: operators, or criteria.
-pub(super) fn read_elem_match(
-    operand: Value<'_>,
-    budget: &mut Budget,
-) -> Result<ElemMatch, ConditionError> {
+pub(super) fn read_elem_match(operand: Value<'_>, budget: &mut Budget) -> Result<ElemMatch, ConditionError> {
     if operand.kind() != Kind::Object {
         return Err(invalid("$elemMatch takes an object".into()));
     }
@@ -74,11 +68,7 @@ pub(super) fn read_elem_match(
     Ok(ElemMatch::Criteria(read_expression(operand, budget)?))
 }
 
-fn read_predicate(
-    name: &str,
-    operand: Value<'_>,
-    budget: &mut Budget,
-) -> Result<Predicate, ConditionError> {
+fn read_predicate(name: &str, operand: Value<'_>, budget: &mut Budget) -> Result<Predicate, ConditionError> {
     let compare: fn(Literal) -> Predicate = match name {
         "$eq" => Predicate::Eq,
         "$ne" => Predicate::Ne,
@@ -99,9 +89,7 @@ fn read_predicate(
         }
         "$not" => return read_not(operand, budget),
         "$and" | "$or" | "$nor" => {
-            return Err(invalid(format!(
-                "{name} must stand above fields, not inside one"
-            )));
+            return Err(invalid(format!("{name} must stand above fields, not inside one")));
         }
         _ => return Err(unexpected_key(name)),
     };
@@ -133,25 +121,21 @@ fn read_size(operand: Value<'_>) -> Result<Predicate, ConditionError> {
 }
 
 fn read_mod(operand: Value<'_>) -> Result<Predicate, ConditionError> {
-    let operands: Option<Vec<i64>> = operand
-        .elements()
-        .take(3)
-        .map(|element| element.as_number()?.to_i64_truncated())
-        .collect();
+    let operands: Option<Vec<i64>> =
+        operand.elements().take(3).map(|element| element.as_number()?.to_i64_truncated()).collect();
     match operands.as_deref() {
         Some(&[0, _]) => Err(invalid("the divisor of $mod may not be 0".into())),
         Some(&[divisor, remainder]) => Ok(Predicate::Mod { divisor, remainder }),
-        _ => Err(invalid(
-            "$mod takes an array of two numbers: divisor and remainder".into(),
-        )),
+        _ => Err(invalid("$mod takes an array of two numbers: divisor and remainder".into())),
     }
 }
 
 /// One type or an array of them. Types that JSON has not (`"date"`) are legal and match nothing.
 fn read_types(operand: Value<'_>) -> Result<Predicate, ConditionError> {
     let read = |value: Value<'_>| match (value.as_str(), value.as_number()) {
-        (Some(alias), _) => type_of_alias(&alias)
-            .ok_or_else(|| invalid(format!("unknown type {} in $type", shown(&alias)))),
+        (Some(alias), _) => {
+            type_of_alias(&alias).ok_or_else(|| invalid(format!("unknown type {} in $type", shown(&alias))))
+        }
         (None, Some(number)) if number.is_whole() => number
             .to_i64_truncated()
             .and_then(type_of_number)
@@ -159,10 +143,7 @@ fn read_types(operand: Value<'_>) -> Result<Predicate, ConditionError> {
         _ => Err(invalid("$type takes names or numbers of types".into())),
     };
     let types = match operand.kind() {
-        Kind::Array => operand
-            .elements()
-            .map(read)
-            .collect::<Result<Vec<_>, _>>()?,
+        Kind::Array => operand.elements().map(read).collect::<Result<Vec<_>, _>>()?,
         _ => vec![read(operand)?],
     };
     if types.is_empty() {

@@ -12,28 +12,20 @@ use super::{Budget, invalid, too_large};
 use regex::{Regex, RegexBuilder};
 
 /// The pattern in an object that has `$regex` and perhaps `$options`, and may have other operators.
-pub(super) fn read_regex(
-    object: Value<'_>,
-    budget: &mut Budget,
-) -> Result<Pattern, ConditionError> {
+pub(super) fn read_regex(object: Value<'_>, budget: &mut Budget) -> Result<Pattern, ConditionError> {
     let pattern = object
         .field("$regex")
         .and_then(|value| value.as_str())
         .ok_or_else(|| invalid("$regex takes a string".into()))?;
     let options = match object.field("$options") {
-        Some(value) => value
-            .as_str()
-            .ok_or_else(|| invalid("$options takes a string".into()))?,
+        Some(value) => value.as_str().ok_or_else(|| invalid("$options takes a string".into()))?,
         None => "".into(),
     };
     compile(&pattern, &options, budget)
 }
 
 /// A pattern among values: an object that has nothing but `$regex` and `$options`.
-pub(super) fn read_pattern(
-    object: Value<'_>,
-    budget: &mut Budget,
-) -> Result<Pattern, ConditionError> {
+pub(super) fn read_pattern(object: Value<'_>, budget: &mut Budget) -> Result<Pattern, ConditionError> {
     for (key, _) in object.fields() {
         budget.take_operator()?;
         let name = key.as_str().unwrap_or_default();
@@ -46,25 +38,12 @@ pub(super) fn read_pattern(
 
 fn compile(pattern: &str, options: &str, budget: &mut Budget) -> Result<Pattern, ConditionError> {
     if let Some(unknown) = options.chars().find(|option| !"imsx".contains(*option)) {
-        return Err(invalid(format!(
-            "unknown option {} in $options: there are i, m, s and x",
-            unknown.escape_debug()
-        )));
+        return Err(invalid(format!("unknown option {} in $options: there are i, m, s and x", unknown.escape_debug())));
     }
-    let flags: String = "imsx"
-        .chars()
-        .filter(|flag| options.contains(*flag))
-        .collect();
-    let prefix = if flags.is_empty() {
-        String::new()
-    } else {
-        format!("(?{flags})")
-    };
+    let flags: String = "imsx".chars().filter(|flag| options.contains(*flag)).collect();
+    let prefix = if flags.is_empty() { String::new() } else { format!("(?{flags})") };
     let regex = build(&format!("{prefix}{}", with_ascii_classes(pattern)), budget)?;
-    Ok(Pattern {
-        text: format!("{prefix}{pattern}").into(),
-        regex,
-    })
+    Ok(Pattern { text: format!("{prefix}{pattern}").into(), regex })
 }
 
 /// Compiles within what is left of the budget. The crate does not say what a pattern takes, so it is charged with the
@@ -73,26 +52,18 @@ fn build(pattern: &str, budget: &mut Budget) -> Result<Regex, ConditionError> {
     let mut limit = 2 * 1024;
     loop {
         let allowed = limit.min(budget.pattern_bytes);
-        let built = RegexBuilder::new(pattern)
-            .size_limit(allowed)
-            .dfa_size_limit(bounds::PATTERN_BYTES)
-            .build();
+        let built = RegexBuilder::new(pattern).size_limit(allowed).dfa_size_limit(bounds::PATTERN_BYTES).build();
         match built {
             Ok(regex) => {
                 budget.pattern_bytes -= allowed;
                 return Ok(regex);
             }
             Err(regex::Error::CompiledTooBig(_)) if allowed == budget.pattern_bytes => {
-                return Err(too_large(
-                    "bytes of compiled patterns",
-                    bounds::PATTERN_BYTES,
-                ));
+                return Err(too_large("bytes of compiled patterns", bounds::PATTERN_BYTES));
             }
             Err(regex::Error::CompiledTooBig(_)) => limit *= 4,
             Err(_) => {
-                return Err(invalid(
-                    "$regex is not a pattern without look-around and backreferences".into(),
-                ));
+                return Err(invalid("$regex is not a pattern without look-around and backreferences".into()));
             }
         }
     }

@@ -64,8 +64,6 @@ fn write_array(mode: Mode, fields: &Tree, array: Value<'_>, out: &mut Vec<u8>) {
 
 fn find<'t>(fields: &'t Tree, key: Value<'_>) -> Option<&'t Branch> {
     let name = key.as_str()?;
-    let at = fields
-        .binary_search_by(|(field, _)| (**field).cmp(&*name))
-        .ok()?;
+    let at = fields.binary_search_by(|(field, _)| (**field).cmp(&*name)).ok()?;
     Some(&fields[at].1)
 }

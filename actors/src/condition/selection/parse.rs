@@ -34,25 +34,16 @@ pub(super) fn parse(text: &str) -> Result<Selection, SelectionError> {
         return Err(refused("a field stands twice in select"));
     }
     if document.root().kind() != Kind::Object {
-        return Err(refused(
-            "select must be an object of fields, each with 1 or 0",
-        ));
+        return Err(refused("select must be an object of fields, each with 1 or 0"));
     }
     let mut parser = Parser::default();
     parser.read_fields(document.root(), &mut Vec::new())?;
-    Ok(Selection {
-        mode: parser.mode.unwrap_or(Mode::Drop),
-        fields: finish(parser.root),
-    })
+    Ok(Selection { mode: parser.mode.unwrap_or(Mode::Drop), fields: finish(parser.root) })
 }
 
 impl Parser {
     // Recursion is bounded by the depth of the text.
-    fn read_fields(
-        &mut self,
-        object: Value<'_>,
-        path: &mut Vec<Box<str>>,
-    ) -> Result<(), SelectionError> {
+    fn read_fields(&mut self, object: Value<'_>, path: &mut Vec<Box<str>>) -> Result<(), SelectionError> {
         for (key, value) in object.fields() {
             let above = path.len();
             let name = key.as_str().unwrap_or_default();
@@ -101,10 +92,7 @@ impl Draft {
                 Some(_) => Err(collision()),
             };
         }
-        let branch = self
-            .fields
-            .entry(name.clone())
-            .or_insert_with(|| DraftBranch::Inside(Draft::default()));
+        let branch = self.fields.entry(name.clone()).or_insert_with(|| DraftBranch::Inside(Draft::default()));
         match branch {
             DraftBranch::Inside(inner) => inner.insert(rest),
             DraftBranch::Whole => Err(collision()),
@@ -133,9 +121,7 @@ fn check_path(added: &[Box<str>], depth: usize) -> Result<(), SelectionError> {
         return Err(refused("a path in select has an empty segment"));
     }
     if added.iter().any(|name| name.starts_with('$')) {
-        return Err(refused(
-            "select knows no operators: it takes paths with 1 or 0",
-        ));
+        return Err(refused("select knows no operators: it takes paths with 1 or 0"));
     }
     Ok(())
 }

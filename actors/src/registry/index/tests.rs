@@ -71,7 +71,7 @@ fn an_equality_alone_leaves_no_program_and_a_shared_rest_leaves_one() {
     }
     assert_eq!(index.programs.len(), 1);
     assert_eq!(told(&mut index, r#"{"recipientId":"u150","total":100}"#), [150]);
-    assert_eq!(told(&mut index, r#"{"recipientId":"u150","total":99}"#), []);
+    assert!(told(&mut index, r#"{"recipientId":"u150","total":99}"#).is_empty());
     assert_eq!(told(&mut index, r#"{"recipientId":"u50"}"#), [50]);
 }
 
@@ -181,7 +181,7 @@ fn a_condition_with_too_many_values_is_checked_at_every_emit() {
     let mut index = index_of(&[&text]);
     assert_eq!(index.places.of_channel(CHANNEL).count(), 1);
     assert_eq!(told(&mut index, r#"{"b":111}"#), [0]);
-    assert_eq!(told(&mut index, r#"{"a":111}"#), []);
+    assert!(told(&mut index, r#"{"a":111}"#).is_empty());
 }
 
 #[test]

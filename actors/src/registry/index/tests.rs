@@ -1,6 +1,7 @@
 //! The index against the plain loop over all subscriptions, and what it must do besides finding.
 
 mod model;
+mod random;
 
 use super::*;
 
@@ -70,7 +71,7 @@ fn an_equality_alone_leaves_no_program_and_a_shared_rest_leaves_one() {
     }
     assert_eq!(index.programs.len(), 1);
     assert_eq!(told(&mut index, r#"{"recipientId":"u150","total":100}"#), [150]);
-    assert_eq!(told(&mut index, r#"{"recipientId":"u150","total":99}"#), Vec::<u32>::new());
+    assert!(told(&mut index, r#"{"recipientId":"u150","total":99}"#).is_empty());
     assert_eq!(told(&mut index, r#"{"recipientId":"u50"}"#), [50]);
 }
 
@@ -82,7 +83,7 @@ fn the_less_crowded_equality_is_looked_up() {
         index.insert(CHANNEL, condition(&own), DELIVERY, session(slot));
     }
     let kind = condition(r#"{"kind":"order"}"#).expect("just made");
-    let postings = cover::cover(&kind, &|_| 1);
+    let postings = cover::cover(&kind, &|terms, _| terms.len());
     let place = index.places.find(CHANNEL, &postings[0].term).expect("the first one's place");
     let key = index.key(place, &postings[0].term);
     assert_eq!(index.groups.count(key, 1000), 1);
@@ -180,7 +181,7 @@ fn a_condition_with_too_many_values_is_checked_at_every_emit() {
     let mut index = index_of(&[&text]);
     assert_eq!(index.places.of_channel(CHANNEL).count(), 1);
     assert_eq!(told(&mut index, r#"{"b":111}"#), [0]);
-    assert_eq!(told(&mut index, r#"{"a":111}"#), Vec::<u32>::new());
+    assert!(told(&mut index, r#"{"a":111}"#).is_empty());
 }
 
 #[test]

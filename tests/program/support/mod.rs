@@ -1,11 +1,6 @@
 //! What the tests of the whole program share: a node started on a free port, and clients that talk to it.
 //!
 //! Nothing here knows the program's insides but the place of its signing keys: a test sees what a user sees.
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "each test file is its own program and uses its own part"
-)]
 
 pub mod client;
 pub mod http;
@@ -13,7 +8,6 @@ pub mod node;
 pub mod raw;
 pub mod tokens;
 
-pub use client::Client;
 pub use http::{Answer, emit, request};
 pub use node::Node;
 pub use raw::RawSocket;

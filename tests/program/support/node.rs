@@ -54,7 +54,10 @@ impl Node {
 
     /// The node's data directory.
     pub fn directory(&self) -> &Path {
-        self.directory.as_ref().expect("held until stopped").path()
+        self.directory
+            .as_ref()
+            .expect("held until handed over")
+            .path()
     }
 
     /// What the node has written to standard error and standard output so far.
@@ -98,11 +101,16 @@ impl Node {
         wait(&mut self.child)
     }
 
+    /// Hands over the data directory of a node that has ended.
+    pub fn leave(mut self) -> TempDir {
+        self.directory.take().expect("held until handed over")
+    }
+
     /// Ends the node the hard way (`kill -9`) and hands over its data directory.
     pub fn kill(mut self) -> TempDir {
         self.child.kill().expect("the node still runs");
         self.wait();
-        self.directory.take().expect("held until stopped")
+        self.leave()
     }
 }
 

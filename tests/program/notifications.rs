@@ -1,10 +1,9 @@
 //! What subscribers are told: whom, how often, in which order and in which words, on the real program.
 
-mod support;
-
+use crate::support::client::{Client, conditional, entry};
+use crate::support::tokens::add_project;
+use crate::support::{Claims, Node, Tokens, emit, request};
 use serde_json::{Value, json};
-use support::client::{Client, conditional, entry};
-use support::{Node, Tokens, emit};
 
 async fn started() -> (Node, Tokens, Client) {
     let node = Node::start(&[]);
@@ -232,4 +231,30 @@ async fn other_events_are_not_told() {
     }
     emit_text(&node, &tokens, "orders", "2");
     assert_eq!(client.next_notification().await.1, 2);
+}
+
+#[tokio::test]
+async fn another_projects_event_of_the_same_name_is_not_told() {
+    let (node, tokens, mut client) = started().await;
+    add_project(node.directory(), "other");
+    let strangers = Tokens {
+        api: node.token(Claims::api("connect emit").of_project("other")),
+        user: node.token(Claims::user("u1").of_project("other")),
+    };
+    let mut stranger = Client::connect(&node, &strangers).await;
+    client.subscribe(entry("orders")).await;
+    stranger.subscribe(entry("orders")).await;
+    emit_text(&node, &tokens, "orders", "\"of demo\"");
+    let body = br#"{"name":"orders","eventData":"of other"}"#;
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("x-am-authorization", strangers.api.as_str()),
+    ];
+    let path = "/api/system-api/other/emit-event-ws";
+    let answer = request(node.address(), "POST", path, &headers, body);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    emit_text(&node, &tokens, "orders", "\"again of demo\"");
+    assert_eq!(stranger.next_notification().await.1, "of other");
+    assert_eq!(client.next_notification().await.1, "of demo");
+    assert_eq!(client.next_notification().await.1, "again of demo");
 }

@@ -17,6 +17,11 @@ pub struct Client {
 }
 
 impl Client {
+    /// Connects with good tokens.
+    pub async fn of(node: &Node) -> Client {
+        Client::connect(node, &node.tokens()).await
+    }
+
     /// Connects with the tokens in headers and reads `CONNECTED`.
     pub async fn connect(node: &Node, tokens: &Tokens) -> Client {
         let mut client = Client::open(node, "/ws", &tokens.headers()).await;

@@ -1,10 +1,9 @@
 //! New tokens for a session that goes on: REFRESH, on the real program.
 
-mod support;
-
+use crate::support::client::{Client, entry};
+use crate::support::tokens::add_project;
+use crate::support::{Claims, Node, Tokens, emit, error_code};
 use serde_json::{Value, json};
-use support::client::{Client, entry};
-use support::{Claims, Node, Tokens, emit, error_code};
 
 /// A REFRESH with the tokens that are given.
 fn refresh(api: Option<&str>, user: Option<&str>) -> Value {
@@ -65,18 +64,18 @@ async fn refused_tokens_are_told_why_and_the_old_ones_stay() {
     let mut client = Client::connect(&node, &tokens).await;
     let user = |claims: Claims| (None, Some(node.token(claims)));
     let api = |claims: Claims| (Some(node.token(claims)), None);
-    let other_project = json!("other");
+    add_project(node.directory(), "other");
     let rows = [
         ("another person", None, user(Claims::user("u2"))),
         (
             "another project",
-            None,
-            user(Claims::user("u1").with("project", other_project.clone())),
+            Some("PROJECT_MISMATCH"),
+            user(Claims::user("u1").of_project("other")),
         ),
         (
             "another project's API token",
-            None,
-            api(Claims::api("connect").with("project", other_project)),
+            Some("PROJECT_MISMATCH"),
+            api(Claims::api("connect").of_project("other")),
         ),
         (
             "an expired user token",
@@ -119,10 +118,7 @@ async fn refused_tokens_are_told_why_and_the_old_ones_stay() {
         assert_eq!(answer.get("response"), None, "{what}: {answer}");
         let told = error_code(&answer);
         assert_eq!(told, code.unwrap_or(told), "{what}: {answer}");
-        assert!(
-            told == "TOKEN_MISSING" || told.starts_with("TOKEN_") || told == "PROJECT_MISMATCH",
-            "{what}: {answer}"
-        );
+        assert!(!told.is_empty(), "{what}: {answer}");
     }
     // The old user token is the one that ends first: it still counts.
     let answer = client.ask(refresh(Some(&tokens.api), None)).await;

@@ -1,7 +1,7 @@
 //! Tokens of every kind, good and bad, signed with the keys of a node's own catalogue.
 
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, params};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -36,9 +36,10 @@ impl Tokens {
     }
 }
 
-/// What a token says, and which key of the project `demo` signs it.
+/// What a token says, and whose key signs it.
 #[derive(Clone, Debug)]
 pub struct Claims {
+    project: String,
     key_use: &'static str,
     body: Value,
 }
@@ -48,6 +49,7 @@ impl Claims {
     pub fn api(scopes: &str) -> Claims {
         let scopes: Vec<&str> = scopes.split_whitespace().collect();
         Claims {
+            project: "demo".to_owned(),
             key_use: "api",
             body: json!({"project": "demo", "sub": "tests", "scope": scopes}),
         }
@@ -57,10 +59,17 @@ impl Claims {
     /// A person's token, good for an hour.
     pub fn user(subject: &str) -> Claims {
         Claims {
+            project: "demo".to_owned(),
             key_use: "user",
             body: json!({"project": "demo", "sub": subject}),
         }
         .expiring_in(3600)
+    }
+
+    /// Makes the token one of another project: in its words and by its signature.
+    pub fn of_project(mut self, project: &str) -> Claims {
+        self.project = project.to_owned();
+        self.with("project", json!(project))
     }
 
     /// Sets a claim.
@@ -90,7 +99,7 @@ impl Claims {
 
     /// Signs with the project's key for this use.
     pub fn sign(&self, data_directory: &Path) -> String {
-        let (kid, secret) = signing_key(data_directory, self.key_use);
+        let (kid, secret) = signing_key(data_directory, &self.project, self.key_use);
         let mut header = Header::new(Algorithm::HS256);
         header.kid = Some(kid);
         let key = EncodingKey::from_secret(&secret).expect("a key of HS256");
@@ -111,18 +120,38 @@ pub fn seconds_since_epoch() -> i64 {
     i64::try_from(since.unwrap_or(Duration::ZERO).as_secs()).expect("a date of this age")
 }
 
-/// Reads the id and the secret of a key of the project `demo` beside the running node.
-fn signing_key(data_directory: &Path, key_use: &str) -> (String, Vec<u8>) {
-    let catalogue = Connection::open_with_flags(
-        data_directory.join("catalogue.sqlite"),
-        OpenFlags::SQLITE_OPEN_READ_ONLY,
-    )
-    .expect("the node's catalogue");
+/// Makes a project beside the running node, with one key for each use.
+pub fn add_project(data_directory: &Path, project: &str) {
+    let catalogue = catalogue(data_directory);
     catalogue
+        .execute("INSERT INTO projects (name) VALUES (?1)", [project])
+        .expect("a new project");
+    for key_use in ["api", "user"] {
+        let secret =
+            format!("the secret of {project} for {key_use}, 32 bytes or more").into_bytes();
+        catalogue
+            .execute(
+                "INSERT INTO keys (project, id, key_use, algorithm, secret, active)
+                 VALUES (?1, ?2, ?2, 'HS256', ?3, 1)",
+                params![project, key_use, secret],
+            )
+            .expect("a new key");
+    }
+}
+
+/// Reads the id and the secret of a project's key beside the running node.
+fn signing_key(data_directory: &Path, project: &str, key_use: &str) -> (String, Vec<u8>) {
+    catalogue(data_directory)
         .query_row(
-            "SELECT kid, secret FROM keys WHERE project = 'demo' AND key_use = ?1",
-            [key_use],
+            "SELECT id, secret FROM keys WHERE project = ?1 AND key_use = ?2",
+            [project, key_use],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .expect("one key for each use")
+}
+
+fn catalogue(data_directory: &Path) -> Connection {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
+    Connection::open_with_flags(data_directory.join("carillon.sqlite3"), flags)
+        .expect("the node's catalogue")
 }

@@ -9,6 +9,14 @@ use std::net::{SocketAddr, TcpStream};
 /// The key of RFC 6455 §1.3, whose answer stands there too.
 pub const SAMPLE_KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
+/// The header lines of an upgrade, besides `Host`.
+const UPGRADE: [(&str, &str); 4] = [
+    ("Connection", "Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", SAMPLE_KEY),
+];
+
 /// A frame that the server sent (RFC 6455 §5.2): its first byte and its payload.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Frame {
@@ -169,14 +177,27 @@ impl RawSocket {
 
 /// A good upgrade request with further header lines.
 pub fn upgrade_request(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
-    let mut all = vec![
-        ("Connection", "Upgrade"),
-        ("Upgrade", "websocket"),
-        ("Sec-WebSocket-Version", "13"),
-        ("Sec-WebSocket-Key", SAMPLE_KEY),
-    ];
+    let mut all = UPGRADE.to_vec();
     all.extend_from_slice(headers);
     head("GET", path, &all, None)
+}
+
+/// A good upgrade request of `/ws` in which the lines named `name` are replaced by others.
+pub fn upgrade_with(name: &str, replacement: &[(&str, &str)], tokens: &Tokens) -> Vec<u8> {
+    let mut headers: Vec<(&str, &str)> = UPGRADE
+        .into_iter()
+        .filter(|(key, _)| *key != name)
+        .collect();
+    headers.extend_from_slice(replacement);
+    headers.extend(tokens.headers());
+    head("GET", "/ws", &headers, None)
+}
+
+/// Sends bytes on a connection of their own and reads the answer.
+pub fn answer_to(node: &Node, bytes: &[u8]) -> Answer {
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(bytes);
+    socket.read_answer()
 }
 
 /// A client's frame, masked as a client must (RFC 6455 §5.3).
@@ -203,8 +224,8 @@ fn parse_head(head: &str) -> Answer {
     let mut lines = head.split("\r\n");
     let status = lines
         .next()
-        .and_then(|line| line.strip_prefix("HTTP/1.1 "))
-        .and_then(|rest| rest.get(..3))
+        .filter(|line| line.starts_with("HTTP/1."))
+        .and_then(|line| line.get(9..12))
         .and_then(|status| status.parse().ok())
         .unwrap_or_else(|| panic!("not an HTTP answer: {head}"));
     let headers = lines

@@ -12,7 +12,10 @@ export class Client {
     this.socket = new WebSocket(`ws://${node.address}${path}`, protocols, options);
     this.socket.on('message', (data) => this.#on_message(JSON.parse(data.toString())));
     this.closed = new Promise((resolve) => this.socket.on('close', (code) => resolve(code)));
-    this.failed = new Promise((_, reject) => this.socket.on('error', reject));
+    this.failed = new Promise((_, reject) => {
+      this.socket.on('error', reject);
+      this.socket.on('close', (code) => reject(new Error(`the session was closed with ${code}`)));
+    });
     this.failed.catch(() => {});
   }
 

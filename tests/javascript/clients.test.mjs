@@ -51,10 +51,11 @@ test('a matching emit is told until the subscription ends', async (t) => {
 
 test('tokens expire with 4401 and a refresh prevents it', async (t) => {
   const node = await Node.start(t, { AUTH__LEEWAY_SECONDS: 0 });
-  const short = node.tokens('u1', '3s');
+  const fresh = node.tokens();
+  const short = node.tokens('u1', '4s');
   const refreshed = await Client.connect(node, short);
   const expiring = await Client.connect(node, short);
-  const answer = await refreshed.ask({ objType: 'REFRESH', guid: 'r', tokens: node.tokens() });
+  const answer = await refreshed.ask({ objType: 'REFRESH', guid: 'r', tokens: fresh });
   assert.equal(answer.guid, 'r');
   assert.ok(answer.response.expiresAt > Date.now() / 1000);
   assert.equal(await expiring.close_code(), 4401);

@@ -46,10 +46,10 @@ def connect(node: Node, api_token: str, number: int) -> socket.socket:
     client = socket.create_connection((node.host, node.port), DEADLINE_SECONDS)
     client.sendall(handshake.encode() + frame({"objType": "REGISTER", "onEvents": [entry]}))
     answer = b""
-    while b'"invalidOnEvents":[]' not in answer:
+    while not (b"invalidOnEvents" in answer and answer.endswith(b"}}")):
         piece = client.recv(4096)
         answer += piece
-        if not piece or b'"invalidOnEvents":[{' in answer:
+        if not piece or b'"error"' in answer:
             raise RuntimeError(f"client {number} was not served: {answer!r}")
     return client
 

@@ -1,1 +1,12 @@
-fn main() {}
+//! The executable. All it decides is the memory allocator; the program is [`carillon::command_line`].
+
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() -> ExitCode {
+    carillon::command_line::run()
+}

@@ -1,6 +1,31 @@
 //! The broker itself, without HTTP, MongoDB or files.
+//!
+//! ```text
+//!  client ──frame──▶ hub (one per worker) ──▶ session ──Requests──▶ registry ──join──▶ bus
+//!                     ▲      ▲                                        │   ▲             ▲
+//!                     │      └───────────────Answers─────────────────┘   │             │
+//!                     └──────────────────────Tell────────────────────────┘◀─Published──┤
+//!  backend ──HTTP──▶ (the program) ──EmitAll──▶ emitter ───────────────────────publish──┘
+//! ```
+//!
+//! - `protocol`, `condition`, `registry::index` are pure: no actor, no socket, no driver.
+//! - `session` and `hub` own sockets, one hub a worker thread; they never know the bus.
+//! - `registry`, `emitter` and `bus` live on one thread, the bus arbiter.
+//!
+//! Invariants:
+//! 1. Every emit goes through the bus, a node's own too: a channel has one order for all.
+//! 2. A REGISTER is answered after its channel is joined, by the same path as notifications: what is emitted after the
+//!    answer is told, and nothing is told before it. An UNREGISTER is answered by that path too: nothing is told after.
+//! 3. A slot is reused, a [`session::session_ref::SessionRef`] is not: whoever holds one compares the generation.
+//! 4. What waits is bounded in bytes: a session's outbox by `send_buffer_bytes`, event data by the bus's room.
 
+pub mod bus;
 pub mod condition;
+pub mod counters;
+pub mod emitter;
+pub mod fingerprint;
+pub mod hub;
+pub mod passage;
 pub mod protocol;
 pub mod registry;
 pub mod session;

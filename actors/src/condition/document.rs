@@ -1,30 +1,42 @@
 //! Event data as conditions and selections see it: a tape over the JSON text, no value copied or converted until asked.
 
-use super::Path;
-use std::hash::Hasher;
+mod duplicates;
+mod paths;
+mod reader;
+mod text;
+mod value;
+
+pub(super) use paths::{Leaf, any_at, any_in_element};
+pub use value::{Kind, Value};
+
+use super::{Path, bounds};
 
 /// Why event data was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentError {
     #[error("the event data is not valid JSON (byte {0})")]
     Syntax(usize),
-    #[error(
-        "the event data is nested deeper than {} levels",
-        super::bounds::DOCUMENT_DEPTH
-    )]
+    #[error("the event data is nested deeper than {} levels", bounds::DOCUMENT_DEPTH)]
     TooDeep,
 }
 
-/// Event data, read once per emit.
+/// Event data, read once per emit: 16 bytes for each value and key, in one block.
+#[derive(Debug)]
 pub struct Document<'a> {
     text: &'a str,
+    nodes: Vec<reader::Node>,
 }
 
 impl<'a> Document<'a> {
-    /// Reads `text`, one JSON value. Duplicate keys: the last one counts.
+    /// Reads `text`, one JSON value (RFC 8259) of at most [`bounds::DOCUMENT_DEPTH`] levels: a scalar has none, each
+    /// `[` or `{` is one. Duplicate keys: the last one counts.
     pub fn parse(text: &'a str) -> Result<Document<'a>, DocumentError> {
-        let _ = text;
-        todo!()
+        Document::parse_within(text, bounds::DOCUMENT_DEPTH)
+    }
+
+    /// As [`Document::parse`], with a bound of its own.
+    pub(super) fn parse_within(text: &'a str, depth: usize) -> Result<Document<'a>, DocumentError> {
+        Ok(Document { text, nodes: reader::read(text, depth)? })
     }
 
     /// The text as it came.
@@ -32,36 +44,25 @@ impl<'a> Document<'a> {
         self.text
     }
 
+    /// The whole event data as a value.
+    pub fn root(&self) -> Value<'_> {
+        Value::new(self, 0)
+    }
+
     /// Calls `on_value` for every value that an equality on `path` looks at: the values at the path through arrays
     /// (a numeric segment indexes), and where such a value is an array, its elements too.
+    ///
+    /// Where a way along the path ends early it is called with a missing value, which equals (and hashes as) null:
+    /// that is how an equality with null finds it.
     pub fn for_each_candidate(&self, path: &Path, on_value: &mut dyn FnMut(Value<'_>)) {
-        let _ = (path, on_value);
-        todo!()
+        any_at(self.root(), &path.segments, Leaf::Elements, &mut |value| {
+            on_value(value);
+            false
+        });
     }
 
-    /// Whether `path` leads to at least one value.
+    /// Whether `path` leads to at least one value: what `$exists` asks.
     pub fn has(&self, path: &Path) -> bool {
-        let _ = path;
-        todo!()
-    }
-}
-
-/// One value inside a [`Document`].
-#[derive(Clone, Copy)]
-pub struct Value<'d> {
-    _text: &'d str,
-}
-
-impl Value<'_> {
-    /// Feeds the canonical form to `state`: values that MongoDB calls equal feed the same bytes, and
-    /// [`super::Literal::hash_canonical`] of an equal literal does too.
-    pub fn hash_canonical<H: Hasher>(&self, state: &mut H) {
-        let _ = state;
-        todo!()
-    }
-
-    /// The number or string, as an ordered key for range look-ups; `None` for every other type.
-    pub fn ordered(&self) -> Option<super::Literal> {
-        todo!()
+        any_at(self.root(), &path.segments, Leaf::Whole, &mut |value| !value.is_missing())
     }
 }

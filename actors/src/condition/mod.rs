@@ -4,6 +4,7 @@
 //! [`bounds`], `matches` evaluates one against a [`document::Document`], `selection` cuts the told fields out.
 //! The neighbour `registry/index.rs` finds the conditions that may match without trying each.
 
+mod canonical;
 pub mod document;
 mod matches;
 pub mod number;

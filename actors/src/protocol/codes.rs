@@ -14,6 +14,7 @@ pub enum ErrorCode {
     ProjectMismatch,
     EventNameInvalid,
     EventTypeUnsupported,
+    AccessDenied,
     ConditionInvalid,
     ConditionTooLarge,
     SelectInvalid,
@@ -28,7 +29,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of docs/protocol.md.
-    pub const ALL: [ErrorCode; 19] = [
+    pub const ALL: [ErrorCode; 20] = [
         ErrorCode::UnknownMessage,
         ErrorCode::InvalidJson,
         ErrorCode::TokenMissing,
@@ -38,6 +39,7 @@ impl ErrorCode {
         ErrorCode::ProjectMismatch,
         ErrorCode::EventNameInvalid,
         ErrorCode::EventTypeUnsupported,
+        ErrorCode::AccessDenied,
         ErrorCode::ConditionInvalid,
         ErrorCode::ConditionTooLarge,
         ErrorCode::SelectInvalid,
@@ -62,6 +64,7 @@ impl ErrorCode {
             ErrorCode::ProjectMismatch => "PROJECT_MISMATCH",
             ErrorCode::EventNameInvalid => "EVENT_NAME_INVALID",
             ErrorCode::EventTypeUnsupported => "EVENT_TYPE_UNSUPPORTED",
+            ErrorCode::AccessDenied => "ACCESS_DENIED",
             ErrorCode::ConditionInvalid => "CONDITION_INVALID",
             ErrorCode::ConditionTooLarge => "CONDITION_TOO_LARGE",
             ErrorCode::SelectInvalid => "SELECT_INVALID",

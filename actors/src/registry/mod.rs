@@ -1,3 +1,219 @@
-//! Who subscribes to what on this node.
+//! Who subscribes to what on this node, and what each is told of an emit.
+//!
+//! One actor on the bus arbiter. Sessions ask through their hubs (`Requests`), the bus hands it what was published; it
+//! matches through `index.rs`, builds each frame once per distinct delivery and tells each hub in one message. It
+//! never writes to sockets.
 
+mod channels;
+mod deliveries;
 pub mod index;
+mod on_published;
+
+use crate::bus::{ChannelKey, SharedBus};
+use crate::counters::Counters;
+use crate::hub::SessionHub;
+use crate::protocol::codes::ErrorCode;
+use crate::protocol::messages;
+use crate::session::registration::{PendingAnswer, Registration, WishResult};
+use crate::session::session_ref::SessionRef;
+use actix::prelude::*;
+use channels::Channels;
+use deliveries::Deliveries;
+use futures::future::{FutureExt, join_all, ready};
+use index::{SubscriptionId, SubscriptionIndex};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How often channels without subscribers are left: a client that comes back at once finds its channel joined.
+const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What a session asks.
+#[derive(Debug)]
+pub enum Request {
+    Subscribe(Registration),
+    /// Lets subscriptions go; `answer` is for a client that asked for it and waits.
+    Unsubscribe {
+        session: SessionRef,
+        ids: Vec<SubscriptionId>,
+        answer: Option<Box<PendingUnregister>>,
+    },
+}
+
+/// What the sessions of one worker ask, in order.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Requests {
+    pub worker: u16,
+    pub requests: Vec<Request>,
+}
+
+/// What a session is answered.
+pub enum Answer {
+    Subscribed { session: SessionRef, results: Vec<WishResult>, answer: PendingAnswer },
+    Unsubscribed { session: SessionRef, answer: Box<PendingUnregister> },
+}
+
+/// What the sessions of one worker are answered.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Answers(pub Vec<Answer>);
+
+/// The answer to an UNREGISTER: each entry a whole JSON text.
+#[derive(Debug)]
+pub struct PendingUnregister {
+    pub guid: Option<Box<str>>,
+    pub valid: Vec<String>,
+    pub invalid: Vec<String>,
+}
+
+impl PendingUnregister {
+    /// Writes the answer.
+    pub fn write(&self) -> Vec<u8> {
+        messages::answer_lists("UNREGISTER", self.guid.as_deref(), &self.valid, &self.invalid)
+    }
+}
+
+/// The fact that a worker's hub is there.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct HubStarted {
+    pub worker: u16,
+    pub hub: Addr<SessionHub>,
+}
+
+/// See the module.
+pub struct SessionRegistry {
+    bus: SharedBus,
+    hubs: Vec<Option<Addr<SessionHub>>>,
+    channels: Channels,
+    deliveries: Deliveries,
+    index: SubscriptionIndex,
+    counters: Arc<Counters>,
+}
+
+impl SessionRegistry {
+    /// A registry that hears `bus`.
+    pub fn new(bus: SharedBus, counters: Arc<Counters>) -> SessionRegistry {
+        SessionRegistry {
+            bus,
+            hubs: Vec::new(),
+            channels: Channels::default(),
+            deliveries: Deliveries::default(),
+            index: SubscriptionIndex::default(),
+            counters,
+        }
+    }
+
+    fn hub(&self, worker: u16) -> Option<&Addr<SessionHub>> {
+        self.hubs.get(usize::from(worker))?.as_ref()
+    }
+
+    fn answer(&self, worker: u16, answers: Vec<Answer>) {
+        if answers.is_empty() {
+            return;
+        }
+        if let Some(hub) = self.hub(worker) {
+            // An answer must not be refused; there are as many as there are requests.
+            hub.do_send(Answers(answers));
+        }
+    }
+
+    /// Takes the wishes whose channels are joined; `joined` says so for each.
+    fn subscribe(&mut self, registration: Registration, joined: impl Iterator<Item = bool>) -> Answer {
+        let Registration { session, project, wishes, answer } = registration;
+        let mut results = Vec::with_capacity(wishes.len());
+        for (wish, is_joined) in wishes.into_iter().zip(joined) {
+            if !is_joined {
+                results.push(Err(ErrorCode::TemporarilyUnavailable));
+                continue;
+            }
+            let key = ChannelKey { project: project.clone(), event: wish.event };
+            let channel = self.channels.enter(&key);
+            let delivery = self.deliveries.intern(wish.delivery);
+            results.push(Ok(self.index.insert(channel, wish.condition, delivery, session)));
+        }
+        self.count();
+        Answer::Subscribed { session, results, answer }
+    }
+
+    fn unsubscribe(&mut self, session: SessionRef, ids: &[SubscriptionId]) {
+        for id in ids {
+            if let Some((channel, delivery)) = self.index.remove(*id, session) {
+                self.channels.exit(channel);
+                self.deliveries.release(delivery);
+            }
+        }
+        self.count();
+    }
+
+    fn count(&self) {
+        self.counters.subscriptions.set(self.index.len() as u64);
+        self.counters.channels.set(self.channels.len() as u64);
+    }
+
+    /// Joins what is not joined yet, then takes the wishes; the answer follows by itself when it has to wait.
+    fn on_subscribe(&mut self, worker: u16, registration: Registration, ctx: &mut Context<Self>) -> Option<Answer> {
+        let bus = self.bus.clone();
+        let project = registration.project.clone();
+        let joins = registration.wishes.iter().map(|wish| {
+            let key = ChannelKey { project: project.clone(), event: wish.event.clone() };
+            if self.channels.is_joined(&key) { Box::pin(ready(Ok(()))) } else { bus.join(&key) }
+        });
+        let mut joins = join_all(joins.collect::<Vec<_>>());
+        if let Some(joined) = (&mut joins).now_or_never() {
+            return Some(self.subscribe(registration, joined.iter().map(Result::is_ok)));
+        }
+        ctx.spawn(joins.into_actor(self).map(move |joined, registry, _| {
+            let answer = registry.subscribe(registration, joined.iter().map(Result::is_ok));
+            registry.answer(worker, vec![answer]);
+        }));
+        None
+    }
+
+    fn leave_empty_channels(&mut self) {
+        for key in self.channels.take_empty() {
+            self.bus.leave(&key);
+        }
+        self.count();
+    }
+}
+
+impl Actor for SessionRegistry {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.bus.attach(ctx.address().recipient());
+        ctx.run_interval(LEAVE_INTERVAL, |registry, _| registry.leave_empty_channels());
+    }
+}
+
+impl Handler<HubStarted> for SessionRegistry {
+    type Result = ();
+
+    fn handle(&mut self, message: HubStarted, _: &mut Context<Self>) {
+        let place = usize::from(message.worker);
+        if self.hubs.len() <= place {
+            self.hubs.resize(place + 1, None);
+        }
+        self.hubs[place] = Some(message.hub);
+    }
+}
+
+impl Handler<Requests> for SessionRegistry {
+    type Result = ();
+
+    fn handle(&mut self, message: Requests, ctx: &mut Context<Self>) {
+        let worker = message.worker;
+        let mut answers = Vec::new();
+        for request in message.requests {
+            match request {
+                Request::Subscribe(registration) => answers.extend(self.on_subscribe(worker, registration, ctx)),
+                Request::Unsubscribe { session, ids, answer } => {
+                    self.unsubscribe(session, &ids);
+                    answers.extend(answer.map(|answer| Answer::Unsubscribed { session, answer }));
+                }
+            }
+        }
+        self.answer(worker, answers);
+    }
+}

@@ -1,0 +1,131 @@
+//! Where a dotted path leads in event data, through arrays as MongoDB goes.
+//!
+//! - In an object, a segment names a field.
+//! - In an array, the path goes on into every element that is an object (not into arrays in arrays), and a numeric
+//!   segment also into the element at that index.
+//! - At the end, an array stands for itself and for its elements, unless the last segment was an index.
+//! - A way that ends at an object without the field, or at a scalar, yields one missing value, which equals null.
+//!   An array without objects yields none.
+
+use super::{Kind, Value};
+use crate::condition::Segment;
+use std::collections::HashSet;
+
+/// What an array at the end of a path stands for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaf {
+    /// Its elements, then itself: equality, comparison, patterns.
+    Elements,
+    /// Only itself: `$size`, `$elemMatch`.
+    Whole,
+}
+
+/// Calls `on_value` for the values at `segments` from `root` until it answers true; answers whether it did.
+pub(crate) fn any_at<'d>(
+    root: Value<'d>,
+    segments: &[Segment],
+    leaf: Leaf,
+    on_value: &mut dyn FnMut(Value<'d>) -> bool,
+) -> bool {
+    Walk::new(segments, leaf, on_value).at(root, 0)
+}
+
+/// As [`any_at`], but a `root` that is an array is read as an object whose fields are its indices, which is how
+/// `$elemMatch` sees an array in an array.
+pub(crate) fn any_in_element<'d>(
+    root: Value<'d>,
+    segments: &[Segment],
+    leaf: Leaf,
+    on_value: &mut dyn FnMut(Value<'d>) -> bool,
+) -> bool {
+    let mut walk = Walk::new(segments, leaf, on_value);
+    if root.kind() != Kind::Array {
+        return walk.at(root, 0);
+    }
+    let child = segments.first().and_then(|segment| root.element(segment.index?));
+    match child {
+        Some(child) => walk.at(child, 1),
+        None => walk.missing(root),
+    }
+}
+
+struct Walk<'d, 'w> {
+    segments: &'w [Segment],
+    leaf: Leaf,
+    /// With several numeric segments one place may be reached on exponentially many ways (by an index here or a
+    /// field there); each (place, segment) is gone through once.
+    visited: Option<HashSet<(u32, usize)>>,
+    on_value: &'w mut dyn FnMut(Value<'d>) -> bool,
+}
+
+// Recursion goes one level into the document with each call, and documents are at most `DOCUMENT_DEPTH` deep.
+impl<'d, 'w> Walk<'d, 'w> {
+    fn new(segments: &'w [Segment], leaf: Leaf, on_value: &'w mut dyn FnMut(Value<'d>) -> bool) -> Walk<'d, 'w> {
+        let numeric = segments.iter().filter(|segment| segment.index.is_some());
+        Walk { segments, leaf, visited: (numeric.count() > 1).then(HashSet::new), on_value }
+    }
+
+    /// `value` lies behind the first `taken` segments.
+    fn at(&mut self, value: Value<'d>, taken: usize) -> bool {
+        if taken == self.segments.len() {
+            return self.end(value);
+        }
+        match value.kind() {
+            Kind::Object => self.into_object(value, taken),
+            Kind::Array => self.through_array(value, taken),
+            _ => self.missing(value),
+        }
+    }
+
+    fn end(&mut self, value: Value<'d>) -> bool {
+        let elements = self.leaf == Leaf::Elements && value.kind() == Kind::Array;
+        (elements && value.elements().any(|element| (self.on_value)(element))) || (self.on_value)(value)
+    }
+
+    fn into_object(&mut self, object: Value<'d>, taken: usize) -> bool {
+        match object.field(&self.segments[taken].name) {
+            Some(child) => self.at(child, taken + 1),
+            None => self.missing(object),
+        }
+    }
+
+    fn through_array(&mut self, array: Value<'d>, taken: usize) -> bool {
+        if !self.is_first_visit(array, taken) {
+            return false;
+        }
+        let wanted = self.segments[taken].index;
+        for (index, element) in (0_u32..).zip(array.elements()) {
+            if element.kind() == Kind::Object && self.is_first_visit(element, taken) && self.into_object(element, taken)
+            {
+                return true;
+            }
+            if wanted == Some(index) && self.at_index(element, taken + 1) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// `element` was reached by its index: neither is it opened at the end of the path, nor missing when a scalar.
+    fn at_index(&mut self, element: Value<'d>, taken: usize) -> bool {
+        if taken == self.segments.len() {
+            return (self.on_value)(element);
+        }
+        match element.kind() {
+            Kind::Object => self.is_first_visit(element, taken) && self.into_object(element, taken),
+            Kind::Array => self.through_array(element, taken),
+            _ => false,
+        }
+    }
+
+    fn missing(&mut self, near: Value<'d>) -> bool {
+        (self.on_value)(near.missing())
+    }
+
+    fn is_first_visit(&mut self, value: Value<'d>, taken: usize) -> bool {
+        match &mut self.visited {
+            Some(visited) => visited.insert((value.position(), taken)),
+            None => true,
+        }
+    }
+}

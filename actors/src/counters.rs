@@ -1,0 +1,200 @@
+//! What the broker counts: plain atomics, read by whoever shows them. Knows no metrics library.
+
+use crate::protocol::codes::CloseCode;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A number that goes up and down.
+#[derive(Default)]
+pub struct Gauge(AtomicU64);
+
+impl Gauge {
+    /// Adds `amount`; answers the sum.
+    pub fn add(&self, amount: u64) -> u64 {
+        self.0.fetch_add(amount, Relaxed) + amount
+    }
+
+    /// Takes `amount` away; what is taken was added before.
+    pub fn subtract(&self, amount: u64) {
+        self.0.fetch_sub(amount, Relaxed);
+    }
+
+    /// Sets the number; for gauges with one writer.
+    pub fn set(&self, value: u64) {
+        self.0.store(value, Relaxed);
+    }
+
+    /// The number now.
+    pub fn value(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A number that only grows.
+#[derive(Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds `amount`.
+    pub fn add(&self, amount: u64) {
+        self.0.fetch_add(amount, Relaxed);
+    }
+
+    /// The number now.
+    pub fn value(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A limit that was met, by the name of its setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    MessageBytes,
+    MessagesPerSecond,
+    Subscriptions,
+    SendBufferBytes,
+    Sessions,
+    SessionsPerUser,
+    SessionsPerAddress,
+    EmitBytes,
+    EmitBatch,
+    EmitsPerSecond,
+    IdempotencyKeys,
+    QueuedBytes,
+}
+
+impl Limit {
+    /// Every limit, in the order of their numbers.
+    pub const ALL: [Limit; 12] = [
+        Limit::MessageBytes,
+        Limit::MessagesPerSecond,
+        Limit::Subscriptions,
+        Limit::SendBufferBytes,
+        Limit::Sessions,
+        Limit::SessionsPerUser,
+        Limit::SessionsPerAddress,
+        Limit::EmitBytes,
+        Limit::EmitBatch,
+        Limit::EmitsPerSecond,
+        Limit::IdempotencyKeys,
+        Limit::QueuedBytes,
+    ];
+
+    /// The setting's key.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Limit::MessageBytes => "message_bytes",
+            Limit::MessagesPerSecond => "messages_per_second",
+            Limit::Subscriptions => "subscriptions",
+            Limit::SendBufferBytes => "send_buffer_bytes",
+            Limit::Sessions => "sessions",
+            Limit::SessionsPerUser => "sessions_per_user",
+            Limit::SessionsPerAddress => "sessions_per_address",
+            Limit::EmitBytes => "emit_bytes",
+            Limit::EmitBatch => "emit_batch",
+            Limit::EmitsPerSecond => "emits_per_second",
+            Limit::IdempotencyKeys => "idempotency_keys",
+            Limit::QueuedBytes => "queued_bytes",
+        }
+    }
+}
+
+/// How a session ended, as it is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// With one of our codes, whoever said it first.
+    Code(CloseCode),
+    /// With another code of the peer's.
+    OtherCode,
+    /// The connection broke or ended without a close frame (what RFC 6455 §7.1.5 calls 1006).
+    Abrupt,
+}
+
+const ENDINGS: usize = CloseCode::ALL.len() + 2;
+
+impl Ending {
+    /// Every ending.
+    pub fn all() -> impl Iterator<Item = Ending> {
+        let codes = CloseCode::ALL.into_iter().map(Ending::Code);
+        codes.chain([Ending::OtherCode, Ending::Abrupt])
+    }
+
+    /// The metric's label: the code's number, `other` or `1006`.
+    pub fn label(self) -> String {
+        match self {
+            Ending::Code(code) => code.as_u16().to_string(),
+            Ending::OtherCode => "other".to_owned(),
+            Ending::Abrupt => "1006".to_owned(),
+        }
+    }
+
+    fn position(self) -> usize {
+        match self {
+            Ending::Code(code) => code as usize,
+            Ending::OtherCode => CloseCode::ALL.len(),
+            Ending::Abrupt => CloseCode::ALL.len() + 1,
+        }
+    }
+}
+
+/// All of a node's counters, shared by its actors.
+#[derive(Default)]
+pub struct Counters {
+    /// Sockets held as sessions, those that are closing included.
+    pub sessions: Gauge,
+    pub subscriptions: Gauge,
+    /// (project, event) pairs with subscribers on this node.
+    pub channels: Gauge,
+    /// Notification frames handed whole to the operating system.
+    pub notifications: Counter,
+    /// Subscriptions of an emit's event that were not told, since their condition did not match.
+    pub condition_drops: Counter,
+    /// Bytes that wait in sessions for their sockets.
+    pub session_queue_bytes: Gauge,
+    /// Bytes of event data between the bus and the sessions.
+    pub bus_queue_bytes: Gauge,
+    closes: [Counter; ENDINGS],
+    limits: [Counter; Limit::ALL.len()],
+}
+
+impl Counters {
+    /// Counts the end of a session.
+    pub fn count_close(&self, ending: Ending) {
+        self.closes[ending.position()].add(1);
+    }
+
+    /// Sessions that ended so.
+    pub fn closes(&self, ending: Ending) -> u64 {
+        self.closes[ending.position()].value()
+    }
+
+    /// Counts that a limit was met.
+    pub fn count_limit(&self, limit: Limit) {
+        self.limits[limit as usize].add(1);
+    }
+
+    /// How often a limit was met.
+    pub fn limits(&self, limit: Limit) -> u64 {
+        self.limits[limit as usize].value()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ending_has_a_place_of_its_own() {
+        let mut places: Vec<usize> = Ending::all().map(Ending::position).collect();
+        places.dedup();
+        assert_eq!(places, (0..ENDINGS).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_limit_is_counted_apart() {
+        let counters = Counters::default();
+        for limit in Limit::ALL {
+            counters.count_limit(limit);
+        }
+        assert!(Limit::ALL.into_iter().all(|limit| counters.limits(limit) == 1));
+    }
+}

@@ -1,0 +1,269 @@
+//! JSON messages: what a client says, read without copying, and what it is told, written in one pass.
+//!
+//! Knows the names on the wire and nothing else: what an entry means is decided in `session/registration.rs`.
+
+use super::codes::ErrorCode;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// The longest `guid` that is echoed, in bytes.
+pub const GUID_BYTES: usize = 64;
+
+/// The one event type that is served.
+pub const CUSTOM_WS_EVENTS: &str = "CUSTOM_WS_EVENTS";
+
+/// Names a subscription within its session, on the wire as a decimal string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EventId(pub u32);
+
+impl fmt::Display for EventId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// A code and a sentence that says what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorBody {
+    pub code: ErrorCode,
+    pub message: Cow<'static, str>,
+}
+
+impl ErrorBody {
+    /// Pairs a code with its sentence.
+    pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> ErrorBody {
+        ErrorBody { code, message: message.into() }
+    }
+}
+
+/// A client's message, understood as far as its own fields go.
+#[derive(Debug)]
+pub enum ClientMessage<'a> {
+    Register { guid: Option<Cow<'a, str>>, entries: Vec<&'a RawValue> },
+    Unregister { guid: Option<Cow<'a, str>>, entries: Vec<&'a RawValue> },
+    Refresh { guid: Option<Cow<'a, str>>, api: Option<Cow<'a, str>>, user: Option<Cow<'a, str>> },
+}
+
+/// A message that was not understood: what to answer, and under which type.
+#[derive(Debug)]
+pub struct Refusal<'a> {
+    pub answer_type: &'static str,
+    pub guid: Option<Cow<'a, str>>,
+    pub error: ErrorBody,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, rename = "objType")]
+    object_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    guid: Option<&'a RawValue>,
+    #[serde(borrow, rename = "onEvents")]
+    on_events: Option<&'a RawValue>,
+    #[serde(borrow)]
+    tokens: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Tokens<'a> {
+    #[serde(borrow, rename = "x-am-authorization")]
+    api: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "x-am-user-authorization")]
+    user: Option<Cow<'a, str>>,
+}
+
+/// Reads one client message.
+pub fn read_client_message(text: &str) -> Result<ClientMessage<'_>, Refusal<'_>> {
+    let envelope: Envelope<'_> = read_object(text).ok_or_else(|| refusal("UNKNOWN", None, INVALID_JSON))?;
+    let guid = match envelope.guid.map(read_guid) {
+        None => None,
+        Some(Some(guid)) => Some(guid),
+        Some(None) => return Err(refusal("UNKNOWN", None, GUID_INVALID)),
+    };
+    let object_type: Option<Cow<'_, str>> = envelope.object_type.and_then(read_string);
+    match object_type.as_deref() {
+        Some("REGISTER") => match read_list(envelope.on_events) {
+            Some(entries) => Ok(ClientMessage::Register { guid, entries }),
+            None => Err(refusal("REGISTER", guid, ON_EVENTS_MISSING)),
+        },
+        Some("UNREGISTER") => match read_list(envelope.on_events) {
+            Some(entries) => Ok(ClientMessage::Unregister { guid, entries }),
+            None => Err(refusal("UNREGISTER", guid, ON_EVENTS_MISSING)),
+        },
+        Some("REFRESH") => match envelope.tokens.and_then(|raw| read_object::<Tokens<'_>>(raw.get())) {
+            Some(Tokens { api, user }) => Ok(ClientMessage::Refresh { guid, api, user }),
+            None => Err(refusal("REFRESH", guid, TOKENS_MISSING)),
+        },
+        _ => Err(refusal("UNKNOWN", guid, UNKNOWN_TYPE)),
+    }
+}
+
+type Fault = (ErrorCode, &'static str);
+const INVALID_JSON: Fault = (ErrorCode::InvalidJson, "send one JSON object with objType in a text frame");
+const GUID_INVALID: Fault = (ErrorCode::UnknownMessage, "guid must be a string of at most 64 bytes");
+const UNKNOWN_TYPE: Fault = (ErrorCode::UnknownMessage, "objType must be REGISTER, UNREGISTER or REFRESH");
+const ON_EVENTS_MISSING: Fault = (ErrorCode::UnknownMessage, "onEvents must be an array");
+const TOKENS_MISSING: Fault =
+    (ErrorCode::TokenMissing, "tokens must hold x-am-authorization, x-am-user-authorization or both, as strings");
+
+fn refusal<'a>(answer_type: &'static str, guid: Option<Cow<'a, str>>, (code, message): Fault) -> Refusal<'a> {
+    Refusal { answer_type, guid, error: ErrorBody::new(code, message) }
+}
+
+/// Reads a JSON object into a struct; a derived reader would take an array of its fields too.
+pub(crate) fn read_object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
+    if !text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{') {
+        return None;
+    }
+    serde_json::from_str(text).ok()
+}
+
+/// Reads a JSON string.
+pub(crate) fn read_string(raw: &RawValue) -> Option<Cow<'_, str>> {
+    /// Borrows where the text has no escapes; a bare `Cow` would always copy.
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
+}
+
+fn read_guid(raw: &RawValue) -> Option<Cow<'_, str>> {
+    read_string(raw).filter(|guid| guid.len() <= GUID_BYTES)
+}
+
+fn read_list(raw: Option<&RawValue>) -> Option<Vec<&RawValue>> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+/// `{"type":"CONNECTED",…}`: the first message of a good session.
+pub fn connected(session_id: &str, node: &str, ping_interval: u32) -> Vec<u8> {
+    let mut out = br#"{"type":"CONNECTED","response":{"connected":true,"sessionId":"#.to_vec();
+    write_string(&mut out, session_id);
+    out.extend_from_slice(br#","node":"#);
+    write_string(&mut out, node);
+    out.extend_from_slice(format!(r#","pingInterval":{ping_interval}}}}}"#).as_bytes());
+    out
+}
+
+/// `{"type":…,"errors":[…]}`: an answer that is nothing but an error.
+pub fn errors(answer_type: &str, guid: Option<&str>, error: &ErrorBody) -> Vec<u8> {
+    let mut out = open_answer(answer_type, guid);
+    out.extend_from_slice(br#""errors":["#);
+    write_error(&mut out, error);
+    out.extend_from_slice(b"]}");
+    out
+}
+
+/// `{"type":"REFRESH",…}`: until when the session lives now, in Unix seconds.
+pub fn refreshed(guid: Option<&str>, expires_at: u64) -> Vec<u8> {
+    let mut out = open_answer("REFRESH", guid);
+    out.extend_from_slice(format!(r#""response":{{"expiresAt":{expires_at}}}}}"#).as_bytes());
+    out
+}
+
+/// An answer with both lists, whose entries are whole JSON texts.
+pub fn answer_lists(answer_type: &str, guid: Option<&str>, valid: &[String], invalid: &[String]) -> Vec<u8> {
+    let mut out = open_answer(answer_type, guid);
+    out.extend_from_slice(br#""response":{"validOnEvents":["#);
+    out.extend_from_slice(valid.join(",").as_bytes());
+    out.extend_from_slice(br#"],"invalidOnEvents":["#);
+    out.extend_from_slice(invalid.join(",").as_bytes());
+    out.extend_from_slice(b"]}}");
+    out
+}
+
+/// Everything of a notification up to its event data, or the whole of it where data is not told.
+pub fn write_notification(out: &mut Vec<u8>, id: EventId, event: &str, write_data: Option<&dyn Fn(&mut Vec<u8>)>) {
+    out.extend_from_slice(br#"{"type":"NOTIFICATION","response":{"eventId":""#);
+    out.extend_from_slice(id.0.to_string().as_bytes());
+    out.extend_from_slice(br#"","eventType":"CUSTOM_WS_EVENTS","eventName":"#);
+    write_string(out, event);
+    if let Some(write_data) = write_data {
+        out.extend_from_slice(br#","eventData":"#);
+        write_data(out);
+    }
+    out.extend_from_slice(b"}}");
+}
+
+/// The client's entry with `members` (`"key":value,…`) added at its end; an entry that is no object gives `members` alone.
+pub fn extend_entry(entry: &str, members: &str) -> String {
+    let Some(inner) = entry.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
+        return format!("{{{members}}}");
+    };
+    let inner = inner.trim_end_matches([' ', '\t', '\n', '\r']);
+    let separator = if inner.trim_start_matches([' ', '\t', '\n', '\r']).is_empty() { "" } else { "," };
+    format!("{{{inner}{separator}{members}}}")
+}
+
+/// `"error":{…}`, to extend an entry with.
+pub fn error_member(error: &ErrorBody) -> String {
+    let mut out = br#""error":"#.to_vec();
+    write_error(&mut out, error);
+    String::from_utf8(out).expect("a serialised error is UTF-8: it is made of str only")
+}
+
+fn open_answer(answer_type: &str, guid: Option<&str>) -> Vec<u8> {
+    let mut out = br#"{"type":"#.to_vec();
+    write_string(&mut out, answer_type);
+    out.push(b',');
+    if let Some(guid) = guid {
+        out.extend_from_slice(br#""guid":"#);
+        write_string(&mut out, guid);
+        out.push(b',');
+    }
+    out
+}
+
+fn write_error(out: &mut Vec<u8>, error: &ErrorBody) {
+    out.extend_from_slice(br#"{"code":"#);
+    write_string(out, error.code.as_str());
+    out.extend_from_slice(br#","message":"#);
+    write_string(out, &error.message);
+    out.push(b'}');
+}
+
+fn write_string(out: &mut Vec<u8>, text: &str) {
+    serde_json::to_writer(out, text).expect("a str into a Vec cannot fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guid_longer_than_64_bytes_is_refused() {
+        let text = format!(r#"{{"objType":"REGISTER","guid":"{}","onEvents":[]}}"#, "g".repeat(65));
+        let refusal = read_client_message(&text).expect_err("the guid is too long");
+        assert_eq!(refusal.error.code, ErrorCode::UnknownMessage);
+    }
+
+    #[test]
+    fn an_array_of_the_fields_is_not_a_message() {
+        let refusal = read_client_message(r#"["REGISTER","g",[],null]"#).expect_err("not an object");
+        assert_eq!(refusal.error.code, ErrorCode::InvalidJson);
+    }
+
+    #[test]
+    fn a_hundred_thousand_levels_are_read_without_a_crash() {
+        let text = format!(r#"{{"objType":"REGISTER","onEvents":[{}1{}]}}"#, "[".repeat(100_000), "]".repeat(100_000));
+        assert!(matches!(read_client_message(&text), Ok(ClientMessage::Register { .. })));
+    }
+
+    #[test]
+    fn an_entry_is_extended_at_its_end() {
+        assert_eq!(extend_entry(r#"{"a":1 }"#, r#""b":2"#), r#"{"a":1,"b":2}"#);
+        assert_eq!(extend_entry("{ }", r#""b":2"#), r#"{"b":2}"#);
+        assert_eq!(extend_entry("17", r#""b":2"#), r#"{"b":2}"#);
+    }
+
+    #[test]
+    fn a_notification_is_one_json_text() {
+        let mut out = Vec::new();
+        write_notification(&mut out, EventId(7), "a\"b", Some(&|out| out.extend_from_slice(b"1.10")));
+        assert_eq!(
+            String::from_utf8(out).expect("UTF-8"),
+            r#"{"type":"NOTIFICATION","response":{"eventId":"7","eventType":"CUSTOM_WS_EVENTS","eventName":"a\"b","eventData":1.10}}"#
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! The channels with subscribers on this node: joined with the first one, left a while after the last one went.
+
+use super::index::ChannelId;
+use crate::bus::ChannelKey;
+use hashbrown::HashMap;
+use slab::Slab;
+
+struct Channel {
+    key: ChannelKey,
+    subscribers: usize,
+}
+
+/// See the module. Every channel in it is joined on the bus.
+#[derive(Default)]
+pub(super) struct Channels {
+    ids: HashMap<ChannelKey, ChannelId>,
+    channels: Slab<Channel>,
+    /// Channels whose last subscriber went; looked at again before they are left.
+    emptied: Vec<ChannelId>,
+}
+
+impl Channels {
+    /// Adds a subscriber to a channel that the bus has joined.
+    pub fn enter(&mut self, key: &ChannelKey) -> ChannelId {
+        let id = *self.ids.entry_ref(key).or_insert_with(|| {
+            let place = self.channels.insert(Channel { key: key.clone(), subscribers: 0 });
+            ChannelId(u32::try_from(place).expect("a channel takes more than a byte of memory: fewer than u32 counts"))
+        });
+        self.channels[id.0 as usize].subscribers += 1;
+        id
+    }
+
+    /// Takes a subscriber away.
+    pub fn exit(&mut self, id: ChannelId) {
+        let channel = &mut self.channels[id.0 as usize];
+        channel.subscribers -= 1;
+        if channel.subscribers == 0 {
+            self.emptied.push(id);
+        }
+    }
+
+    /// Whether the bus has joined the channel.
+    pub fn is_joined(&self, key: &ChannelKey) -> bool {
+        self.ids.contains_key(key)
+    }
+
+    /// The channel, if somebody here may hear it.
+    pub fn find(&self, key: &ChannelKey) -> Option<ChannelId> {
+        self.ids.get(key).copied()
+    }
+
+    /// Subscribers of a channel.
+    pub fn subscribers(&self, id: ChannelId) -> usize {
+        self.channels[id.0 as usize].subscribers
+    }
+
+    /// Forgets the channels that are still without subscribers; the caller leaves them on the bus.
+    pub fn take_empty(&mut self) -> Vec<ChannelKey> {
+        let mut left = Vec::new();
+        for id in std::mem::take(&mut self.emptied) {
+            let place = id.0 as usize;
+            if self.channels.get(place).is_some_and(|channel| channel.subscribers == 0) {
+                let channel = self.channels.remove(place);
+                self.ids.remove(&channel.key);
+                left.push(channel.key);
+            }
+        }
+        if self.ids.capacity() > 4 * self.ids.len() + 1024 {
+            self.ids.shrink_to_fit();
+            self.channels.shrink_to_fit();
+        }
+        left
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(event: &str) -> ChannelKey {
+        ChannelKey { project: "demo".into(), event: event.into() }
+    }
+
+    #[test]
+    fn a_channel_is_left_only_when_nobody_came_back() {
+        let mut channels = Channels::default();
+        let id = channels.enter(&key("a"));
+        channels.exit(id);
+        assert_eq!(channels.enter(&key("a")), id);
+        assert!(channels.take_empty().is_empty());
+        channels.exit(id);
+        assert_eq!(channels.take_empty(), [key("a")]);
+        assert!(!channels.is_joined(&key("a")));
+        assert_eq!(channels.len(), 0);
+    }
+
+    #[test]
+    fn a_channel_that_empties_twice_is_left_once() {
+        let mut channels = Channels::default();
+        for _ in 0..2 {
+            let id = channels.enter(&key("a"));
+            channels.exit(id);
+        }
+        assert_eq!(channels.take_empty().len(), 1);
+    }
+}

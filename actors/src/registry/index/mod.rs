@@ -1,0 +1,259 @@
+//! Who wants to hear what: the subscriptions of all channels of a node, found without trying each.
+//!
+//! Pure: knows conditions and session addresses, no socket, actor or bus. On its way in, a condition becomes a few
+//! look-ups and what then remains to be checked (`cover`). A look-up hangs at a place, a (channel, path, kind) or a
+//! bound (`places`, `ranges`), under a fingerprint of place and value (`fingerprint`). Under a key are groups of
+//! subscriptions that share what remains (`programs`) and how they are told (`groups`); `subscriptions` knows each
+//! one's seats. An emit looks up each value at each indexed path of its channel.
+//!
+//! Memory follows the subscriptions: what the last holder leaves is freed, and tables and lists shrink to at most four
+//! times what they hold. A find allocates nothing, but for ranges: a copy of the strings and numbers it compares.
+
+mod cover;
+mod fingerprint;
+mod groups;
+mod id_table;
+mod interner;
+mod places;
+mod programs;
+mod ranges;
+mod slab;
+mod subscriptions;
+#[cfg(test)]
+mod tests;
+
+use crate::condition::{Condition, document::Document};
+use crate::session::session_ref::SessionRef;
+use cover::{Class, Posting, Term};
+use fingerprint::{Fingerprint, Fingerprints};
+use groups::{Groups, Identity, Left, Member, Seat};
+use places::Places;
+use programs::Programs;
+use std::rc::Rc;
+use subscriptions::Subscriptions;
+
+/// Groups under a key that are counted to weigh it against another: beyond these both are crowded.
+const CROWD: usize = 16;
+
+/// A (project, event) with subscribers on this node; numbered by the registry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ChannelId(pub u32);
+
+/// How a match is told: the registry's interned (event id, selection, with or without data).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DeliveryId(pub u32);
+
+/// Names one subscription on this node. Reused after its removal: [`SubscriptionIndex::remove`] compares the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SubscriptionId(pub u32);
+
+/// The index.
+#[derive(Default)]
+pub struct SubscriptionIndex {
+    fingerprints: Fingerprints,
+    places: Places,
+    programs: Programs,
+    groups: Groups,
+    subscriptions: Subscriptions,
+    /// Numbers the finds, from 1: what this one has seen carries its number.
+    emit: u32,
+}
+
+/// Where a posting goes.
+#[derive(Clone, Copy, PartialEq)]
+struct Spot {
+    key: Fingerprint,
+    place: u32,
+    program: u32,
+}
+
+impl SubscriptionIndex {
+    /// Adds a subscription; `None` matches everything.
+    pub fn insert(
+        &mut self,
+        channel: ChannelId,
+        condition: Option<Condition>,
+        delivery: DeliveryId,
+        target: SessionRef,
+    ) -> SubscriptionId {
+        let postings = match &condition {
+            Some(condition) => cover::cover(condition, &|posting| self.weight(channel, delivery, posting)),
+            None => vec![Posting { term: Term::Always, rest: Rc::new([]) }],
+        };
+        let spots = self.acquire_spots(channel, &postings);
+        self.subscribe(&spots, delivery, target)
+    }
+
+    /// Removes a subscription, if it is still `target`'s.
+    pub fn remove(&mut self, id: SubscriptionId, target: SessionRef) -> Option<(ChannelId, DeliveryId)> {
+        let seat = self.subscriptions.first_seat(id.0)?;
+        let (member, place, delivery) = self.groups.at(seat);
+        if member.target != target {
+            return None;
+        }
+        let channel = self.places.channel(place);
+        let SubscriptionIndex { places, programs, groups, subscriptions, .. } = self;
+        subscriptions.close(id.0, |subscriptions, seat| match groups.leave(seat) {
+            Left::Quietly => (),
+            Left::Moved { subscription } => subscriptions.move_to(subscription, seat),
+            Left::Closed { place, program } => {
+                places.release(place);
+                programs.release(program);
+            }
+        });
+        Some((channel, delivery))
+    }
+
+    /// Calls `on_match` once for each subscription of `channel` whose condition the event data meets, those of one
+    /// delivery and condition one after the other.
+    pub fn find(
+        &mut self,
+        channel: ChannelId,
+        document: &Document<'_>,
+        on_match: &mut dyn FnMut(DeliveryId, SessionRef),
+    ) {
+        self.begin_emit();
+        let SubscriptionIndex { fingerprints, places, programs, groups, subscriptions, emit } = self;
+        let mut visit = Visit { programs, groups, subscriptions, document, emit: *emit, on_match };
+        for (id, place) in places.of_channel(channel) {
+            match place.class {
+                Class::Equal => {
+                    document.for_each_candidate(places.path(place), &mut |value| {
+                        visit.key(fingerprints.of_value(id, |state| value.hash_canonical(state)));
+                    });
+                }
+                Class::Ranged => places.for_each_bound_met(id, document, &mut |bound| {
+                    visit.key(fingerprints.of_place(bound));
+                }),
+                Class::Present if !document.has(places.path(place)) => (),
+                Class::Present | Class::Always => visit.key(fingerprints.of_place(id)),
+            }
+        }
+    }
+
+    /// Subscriptions held.
+    pub fn len(&self) -> usize {
+        self.subscriptions.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How crowded it is where a posting would go: 0 if subscriptions like this one are there already, which keeps
+    /// those of one condition together.
+    fn weight(&self, channel: ChannelId, delivery: DeliveryId, posting: &Posting<'_>) -> usize {
+        let Some(place) = self.places.find(channel, &posting.term) else {
+            return 1;
+        };
+        let key = self.key(place, &posting.term);
+        let is_there = |program, several| {
+            let identity = Identity { key, program, delivery, several };
+            self.groups.find(&identity).is_some()
+        };
+        match self.programs.find(&posting.rest) {
+            Some(program) if is_there(program, false) || is_there(program, true) => 0,
+            _ => 1 + self.groups.count(key, CROWD),
+        }
+    }
+
+    /// The spots of the postings, each once; every one holds its place and program.
+    fn acquire_spots(&mut self, channel: ChannelId, postings: &[Posting<'_>]) -> Vec<Spot> {
+        let mut spots = Vec::with_capacity(postings.len());
+        for posting in postings {
+            let place = self.places.acquire(channel, &posting.term);
+            let spot =
+                Spot { key: self.key(place, &posting.term), place, program: self.programs.acquire(&posting.rest) };
+            if spots.contains(&spot) {
+                self.release(spot);
+            } else {
+                spots.push(spot);
+            }
+        }
+        spots
+    }
+
+    fn subscribe(&mut self, spots: &[Spot], delivery: DeliveryId, target: SessionRef) -> SubscriptionId {
+        let mut subscriptions = std::mem::take(&mut self.subscriptions);
+        let id = subscriptions.open(|subscription| {
+            let member = Member { target, subscription };
+            let several = spots.len() > 1;
+            let seats = spots.iter().map(|&spot| self.seat(spot, delivery, several, member));
+            seats.collect()
+        });
+        self.subscriptions = subscriptions;
+        SubscriptionId(id)
+    }
+
+    fn seat(&mut self, spot: Spot, delivery: DeliveryId, several: bool, member: Member) -> Seat {
+        let identity = Identity { key: spot.key, program: spot.program, delivery, several };
+        match self.groups.find(&identity) {
+            Some(group) => {
+                // The group holds them already.
+                self.release(spot);
+                self.groups.join(group, member)
+            }
+            None => self.groups.open(&identity, spot.place, member),
+        }
+    }
+
+    fn release(&mut self, spot: Spot) {
+        self.places.release(spot.place);
+        self.programs.release(spot.program);
+    }
+
+    fn key(&self, place: u32, term: &Term<'_>) -> Fingerprint {
+        match term {
+            Term::Equal(_, value) => {
+                let feed = |state: &mut _| value.hash_canonical(state);
+                self.fingerprints.of_value(place, feed)
+            }
+            _ => self.fingerprints.of_place(place),
+        }
+    }
+
+    /// Numbers the next find. The numbers come round after 2^32 finds; nothing may then carry an old one.
+    fn begin_emit(&mut self) {
+        self.emit = self.emit.wrapping_add(1);
+        if self.emit == 0 {
+            self.groups.forget_emits();
+            self.programs.forget_emits();
+            self.subscriptions.forget_emits();
+            self.emit = 1;
+        }
+    }
+}
+
+/// One find under way.
+struct Visit<'a> {
+    programs: &'a mut Programs,
+    groups: &'a mut Groups,
+    subscriptions: &'a mut Subscriptions,
+    document: &'a Document<'a>,
+    emit: u32,
+    on_match: &'a mut dyn FnMut(DeliveryId, SessionRef),
+}
+
+impl Visit<'_> {
+    /// Tells the groups of a key whose program holds; nothing the second time, as for an array's equal elements.
+    fn key(&mut self, key: Fingerprint) {
+        let mut next = self.groups.visit(key, self.emit);
+        while let Some(group) = next {
+            let (identity, following) = self.groups.look(group);
+            if self.programs.holds(identity.program, self.document, self.emit) {
+                self.tell(group, &identity);
+            }
+            next = following;
+        }
+    }
+
+    fn tell(&mut self, group: u32, identity: &Identity) {
+        for member in self.groups.members(group) {
+            let tell = !identity.several || self.subscriptions.tell_first(member.subscription, self.emit);
+            if tell {
+                (self.on_match)(identity.delivery, member.target);
+            }
+        }
+    }
+}

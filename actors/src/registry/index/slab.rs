@@ -1,0 +1,205 @@
+//! Numbered records in chunks: no growth copies a huge vector, and an emptied chunk gives its memory back.
+//!
+//! Knows nothing of what it holds.
+
+use std::collections::BTreeSet;
+use std::ops::{Index, IndexMut};
+
+/// "No record", where a `u32` names one. Also what a slab never hands out.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Records in a chunk: at the 64 bytes of the largest record 64 KiB, small enough to fill and to free at once.
+const CHUNK: usize = 1024;
+
+/// Records named by `u32`, reused lowest chunk first, so that what is left gathers and the upper chunks empty.
+pub(super) struct ChunkedSlab<T> {
+    chunks: Vec<Chunk<T>>,
+    /// The chunks that have room.
+    open: BTreeSet<u32>,
+    len: usize,
+}
+
+struct Chunk<T> {
+    slots: Vec<Slot<T>>,
+    /// The first vacant slot, or `NO_SLOT`.
+    vacant: u16,
+    taken: u16,
+}
+
+const NO_SLOT: u16 = u16::MAX;
+
+enum Slot<T> {
+    /// Free; the next free slot of the chunk.
+    Vacant(u16),
+    Taken(T),
+}
+
+impl<T> Default for ChunkedSlab<T> {
+    fn default() -> Self {
+        ChunkedSlab { chunks: Vec::new(), open: BTreeSet::new(), len: 0 }
+    }
+}
+
+impl<T> ChunkedSlab<T> {
+    /// Stores `record` under a number that nothing else has.
+    pub(super) fn insert(&mut self, record: T) -> u32 {
+        let chunk = match self.open.first() {
+            Some(&chunk) => chunk,
+            None => self.open_chunk(),
+        };
+        let target = &mut self.chunks[chunk as usize];
+        let slot = target.insert(record);
+        if usize::from(target.taken) == CHUNK {
+            self.open.remove(&chunk);
+        }
+        self.len += 1;
+        chunk * CHUNK as u32 + u32::from(slot)
+    }
+
+    /// Takes the record out.
+    pub(super) fn remove(&mut self, id: u32) -> Option<T> {
+        let (chunk, slot) = place(id);
+        let record = self.chunks.get_mut(chunk)?.remove(slot)?;
+        self.len -= 1;
+        self.open.insert(chunk as u32);
+        self.drop_empty_tail();
+        Some(record)
+    }
+
+    pub(super) fn get(&self, id: u32) -> Option<&T> {
+        let (chunk, slot) = place(id);
+        match self.chunks.get(chunk)?.slots.get(slot)? {
+            Slot::Taken(record) => Some(record),
+            Slot::Vacant(_) => None,
+        }
+    }
+
+    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut T> {
+        let (chunk, slot) = place(id);
+        match self.chunks.get_mut(chunk)?.slots.get_mut(slot)? {
+            Slot::Taken(record) => Some(record),
+            Slot::Vacant(_) => None,
+        }
+    }
+
+    /// Every record, in the order of their numbers.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let slots = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.slots);
+        slots.filter_map(|slot| match slot {
+            Slot::Taken(record) => Some(record),
+            Slot::Vacant(_) => None,
+        })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The first chunk grows as it is used, so that a small index stays small; later ones are allocated whole.
+    fn open_chunk(&mut self) -> u32 {
+        let chunk = self.chunks.len();
+        let capacity = if chunk == 0 { 0 } else { CHUNK };
+        self.chunks.push(Chunk::with_capacity(capacity));
+        self.open.insert(chunk as u32);
+        chunk as u32
+    }
+
+    fn drop_empty_tail(&mut self) {
+        while self.chunks.last().is_some_and(|chunk| chunk.taken == 0) {
+            self.chunks.pop();
+            self.open.remove(&(self.chunks.len() as u32));
+        }
+    }
+}
+
+/// A number that a record keeps to another one is only dropped together with that record: see each caller's invariant.
+impl<T> Index<u32> for ChunkedSlab<T> {
+    type Output = T;
+
+    fn index(&self, id: u32) -> &T {
+        self.get(id).expect("a number kept only while its record lives")
+    }
+}
+
+impl<T> IndexMut<u32> for ChunkedSlab<T> {
+    fn index_mut(&mut self, id: u32) -> &mut T {
+        self.get_mut(id).expect("a number kept only while its record lives")
+    }
+}
+
+impl<T> Chunk<T> {
+    fn with_capacity(capacity: usize) -> Self {
+        Chunk { slots: Vec::with_capacity(capacity), vacant: NO_SLOT, taken: 0 }
+    }
+
+    fn insert(&mut self, record: T) -> u16 {
+        self.taken += 1;
+        let slot = self.vacant;
+        match self.slots.get_mut(usize::from(slot)) {
+            Some(vacant) => {
+                if let Slot::Vacant(next) = vacant {
+                    self.vacant = *next;
+                }
+                *vacant = Slot::Taken(record);
+                slot
+            }
+            None => {
+                self.slots.push(Slot::Taken(record));
+                (self.slots.len() - 1) as u16
+            }
+        }
+    }
+
+    fn remove(&mut self, slot: usize) -> Option<T> {
+        let found = self.slots.get_mut(slot)?;
+        if let Slot::Vacant(_) = found {
+            return None;
+        }
+        let Slot::Taken(record) = std::mem::replace(found, Slot::Vacant(self.vacant)) else {
+            return None;
+        };
+        self.vacant = slot as u16;
+        self.taken -= 1;
+        if self.taken == 0 {
+            *self = Chunk::with_capacity(0);
+        }
+        Some(record)
+    }
+}
+
+fn place(id: u32) -> (usize, usize) {
+    (id as usize / CHUNK, id as usize % CHUNK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_reused_and_an_emptied_slab_holds_no_memory() {
+        let mut slab = ChunkedSlab::default();
+        let ids: Vec<u32> = (0..5000u32).map(|value| slab.insert(value)).collect();
+        assert_eq!(slab.remove(ids[17]), Some(17));
+        assert_eq!(slab.remove(ids[17]), None);
+        assert_eq!(slab.insert(99), ids[17]);
+        assert_eq!(slab[ids[17]], 99);
+        assert_eq!(slab.iter_mut().count(), 5000);
+        for id in ids.iter().rev() {
+            assert!(slab.remove(*id).is_some());
+        }
+        assert_eq!((slab.len(), slab.chunks.len(), slab.open.len()), (0, 0, 0));
+        assert!(slab.get(3).is_none() && slab.get(NONE).is_none());
+    }
+
+    #[test]
+    fn an_emptied_chunk_below_a_full_one_gives_its_memory_back() {
+        let mut slab = ChunkedSlab::default();
+        let ids: Vec<u32> = (0..2 * CHUNK as u32).map(|value| slab.insert(value)).collect();
+        for id in &ids[..CHUNK] {
+            slab.remove(*id);
+        }
+        assert_eq!(slab.chunks[0].slots.capacity(), 0);
+        assert_eq!(slab[ids[CHUNK]], CHUNK as u32);
+        assert_eq!(slab.insert(7), 0);
+    }
+}

@@ -1,0 +1,70 @@
+//! What the registry does with an emit that the bus hands it: match, build each frame once, tell each hub once.
+
+use super::SessionRegistry;
+use super::index::{ChannelId, DeliveryId};
+use crate::bus::Published;
+use crate::condition::document::Document;
+use crate::hub::{Tell, Telling};
+use crate::session::session_ref::SessionRef;
+use actix::prelude::*;
+use bytes::Bytes;
+use hashbrown::HashMap;
+
+/// The matches of one emit, by delivery.
+struct Told {
+    frame: Bytes,
+    /// For each worker, its sessions.
+    sessions: Vec<Vec<SessionRef>>,
+}
+
+impl Handler<Published> for SessionRegistry {
+    type Result = ();
+
+    fn handle(&mut self, message: Published, _: &mut Context<Self>) {
+        let channel = &message.publication.channel;
+        let Some(id) = self.channels.find(channel) else { return };
+        let text = std::str::from_utf8(&message.publication.data).ok();
+        let Some(document) = text.and_then(|text| Document::parse(text).ok()) else {
+            return log::error!("the bus handed over event data that is not JSON: event={:?}", channel.event);
+        };
+        let (told, matches) = self.matches(id, &channel.event, &document);
+        let subscribers = self.channels.subscribers(id);
+        self.counters.condition_drops.add(subscribers.saturating_sub(matches) as u64);
+        let workers = self.hubs.len();
+        let mut tellings: Vec<Vec<Telling>> = std::iter::repeat_with(Vec::new).take(workers).collect();
+        for Told { frame, sessions } in told {
+            for (tellings, sessions) in tellings.iter_mut().zip(sessions) {
+                if !sessions.is_empty() {
+                    tellings.push(Telling { frame: frame.clone(), sessions });
+                }
+            }
+        }
+        for (hub, tellings) in self.hubs.iter().zip(tellings) {
+            if let (Some(hub), false) = (hub, tellings.is_empty()) {
+                // Must not be refused: what is on its way is bounded in bytes by the passage.
+                hub.do_send(Tell { tellings, passage: message.passage.clone() });
+            }
+        }
+    }
+}
+
+impl SessionRegistry {
+    fn matches(&mut self, id: ChannelId, event: &str, document: &Document<'_>) -> (Vec<Told>, usize) {
+        let mut told: Vec<Told> = Vec::new();
+        let mut places: HashMap<DeliveryId, usize> = HashMap::new();
+        let mut matches = 0;
+        let (deliveries, workers) = (&self.deliveries, self.hubs.len());
+        self.index.find(id, document, &mut |delivery, session| {
+            matches += 1;
+            let place = *places.entry(delivery).or_insert_with(|| {
+                let frame = deliveries.build_frame(delivery, event, document);
+                told.push(Told { frame, sessions: vec![Vec::new(); workers] });
+                told.len() - 1
+            });
+            if let Some(sessions) = told[place].sessions.get_mut(usize::from(session.worker)) {
+                sessions.push(session);
+            }
+        });
+        (told, matches)
+    }
+}

@@ -1,0 +1,141 @@
+//! What a session may use while its hub has it work: the hub's clock, settings and scratch, and lists of what the hub
+//! is to do after the turn. One context serves all sessions of a worker, one after the other.
+
+use super::session_ref::SessionRef;
+use super::{Outbox, Session};
+use crate::counters::Counters;
+use crate::fingerprint::Fingerprint;
+use crate::protocol::frame::{self, Event};
+use crate::protocol::messages::ErrorBody;
+use crate::registry::Request;
+use actix::{ActorContext, ActorState};
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// Bytes read from a socket at once, shared by all sessions of a worker.
+const SCRATCH_BYTES: usize = 64 * 1024;
+
+/// Outboxes kept for the next turn: as many as a usual turn writes to.
+const SPARE_OUTBOXES: usize = 256;
+
+/// What a session says when it opens and how it answers messages. The broker's is `on_open` and `on_client_message`;
+/// the echo example has its own.
+#[derive(Clone, Copy)]
+pub struct Conduct {
+    pub on_open: fn(&mut Session, &mut SessionContext),
+    /// Called with text and binary messages only.
+    pub on_message: fn(&mut Session, Event<'_>, &mut SessionContext),
+}
+
+/// How the sessions of a node behave.
+#[derive(Clone)]
+pub struct SessionSettings {
+    pub conduct: Conduct,
+    /// The node's name, as clients are told.
+    pub node: Arc<str>,
+    pub ping_seconds: u32,
+    /// How long a peer has to answer our close frame.
+    pub close_seconds: u32,
+    /// Bytes that may wait for one session's socket.
+    pub send_buffer_bytes: usize,
+    /// Bytes of one message of a client.
+    pub message_bytes: usize,
+    pub messages_per_second: u32,
+    /// Subscriptions of one session.
+    pub subscriptions: usize,
+}
+
+/// New tokens for a session, to be checked by who knows keys.
+#[derive(Debug)]
+pub struct RefreshRequest {
+    pub session: SessionRef,
+    pub guid: Option<Box<str>>,
+    pub project: Arc<str>,
+    pub user: Fingerprint,
+    pub api: Option<Box<str>>,
+    pub user_token: Option<Box<str>>,
+}
+
+/// What new tokens are good for: the ends of those that were given, in Unix seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refreshed {
+    /// `Some(None)`: an API token without an end.
+    pub api_expires_at: Option<Option<u64>>,
+    pub user_expires_at: Option<u64>,
+}
+
+/// The verdict over a [`RefreshRequest`].
+pub type RefreshResult = Result<Refreshed, ErrorBody>;
+
+/// See the module.
+pub struct SessionContext {
+    state: ActorState,
+    /// Seconds since the hub started.
+    pub now: u32,
+    pub settings: SessionSettings,
+    pub counters: Arc<Counters>,
+    /// For the registry, after the turn.
+    pub requests: Vec<Request>,
+    /// For the keeper of keys, after the turn.
+    pub refreshes: Vec<RefreshRequest>,
+    /// Sessions whose end in time may have moved forward.
+    pub(crate) expiring: Vec<SessionRef>,
+    /// Slots with something to write.
+    pub(crate) dirty: Vec<u32>,
+    /// Sessions that said goodbye in this turn.
+    pub(crate) closing: Vec<SessionRef>,
+    /// Sessions with more to read than their turn allows, and whether the peer's side has ended.
+    pub(crate) unread: Vec<(SessionRef, bool)>,
+    /// Notifications written in this turn.
+    pub(crate) notifications: u64,
+    pub(crate) scratch: Box<[u8]>,
+    pub(crate) spare_outboxes: Vec<Box<Outbox>>,
+    pub(crate) ping_frame: Bytes,
+}
+
+impl SessionContext {
+    /// A context for the sessions of one hub.
+    pub fn new(settings: SessionSettings, counters: Arc<Counters>) -> SessionContext {
+        SessionContext {
+            state: ActorState::Running,
+            now: 0,
+            settings,
+            counters,
+            requests: Vec::new(),
+            refreshes: Vec::new(),
+            expiring: Vec::new(),
+            dirty: Vec::new(),
+            closing: Vec::new(),
+            unread: Vec::new(),
+            notifications: 0,
+            scratch: vec![0; SCRATCH_BYTES].into_boxed_slice(),
+            spare_outboxes: Vec::new(),
+            ping_frame: frame::ping_frame(b""),
+        }
+    }
+
+    /// Makes the context ready for the next session.
+    pub(crate) fn begin(&mut self) {
+        self.state = ActorState::Running;
+    }
+
+    pub(crate) fn keep_spare(&mut self, outbox: Option<Box<Outbox>>) {
+        if self.spare_outboxes.len() < SPARE_OUTBOXES {
+            self.spare_outboxes.extend(outbox.filter(|outbox| outbox.is_small()));
+        }
+    }
+}
+
+impl ActorContext for SessionContext {
+    fn stop(&mut self) {
+        self.state = ActorState::Stopping;
+    }
+
+    fn terminate(&mut self) {
+        self.state = ActorState::Stopped;
+    }
+
+    fn state(&self) -> ActorState {
+        self.state
+    }
+}

@@ -1,0 +1,137 @@
+//! How a client's messages are answered: REGISTER, UNREGISTER, REFRESH (docs/protocol.md §4).
+
+use super::registration::{self, PendingAnswer, Registration};
+use super::{RefreshRequest, Session, SessionContext};
+use crate::counters::Limit;
+use crate::protocol::codes::{CloseCode, ErrorCode};
+use crate::protocol::frame::{self, Event};
+use crate::protocol::messages::{self, ClientMessage, ErrorBody, EventId};
+use crate::registry::{PendingUnregister, Request};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+const TOO_MANY: &str = "the session has as many subscriptions as the node allows: unregister some";
+
+/// Says CONNECTED.
+pub fn on_open(session: &mut Session, ctx: &mut SessionContext) {
+    let id = session.reference;
+    let session_id = format!("{}-{:x}-{:x}-{:x}", ctx.settings.node, id.worker, id.slot, id.generation);
+    let greeting = messages::connected(&session_id, &ctx.settings.node, ctx.settings.ping_seconds);
+    session.queue(frame::text_frame(&greeting), ctx);
+}
+
+/// Answers one message.
+pub fn on_client_message(session: &mut Session, message: Event<'_>, ctx: &mut SessionContext) {
+    let Event::Text(text) = message else {
+        return session.close(CloseCode::Unsupported, ctx);
+    };
+    match messages::read_client_message(text) {
+        Ok(ClientMessage::Register { guid, entries }) => register(session, guid.as_deref(), &entries, ctx),
+        Ok(ClientMessage::Unregister { guid, entries }) => unregister(session, guid.as_deref(), &entries, ctx),
+        Ok(ClientMessage::Refresh { guid, api, user }) => refresh(session, guid, api, user, ctx),
+        Err(refusal) => {
+            let guid = refusal.guid.as_deref();
+            session.queue_json(&messages::errors(refusal.answer_type, guid, &refusal.error), ctx);
+        }
+    }
+}
+
+fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ctx: &mut SessionContext) {
+    // More entries than can ever be good are refused whole: the answer stays as bounded as the question.
+    if entries.len() > ctx.settings.subscriptions {
+        ctx.counters.count_limit(Limit::Subscriptions);
+        let error = ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY);
+        return session.queue_json(&messages::errors("REGISTER", guid, &error), ctx);
+    }
+    let mut registration = Registration {
+        session: session.reference,
+        project: session.grant.project.clone(),
+        wishes: Vec::with_capacity(entries.len()),
+        answer: PendingAnswer::new(guid),
+    };
+    for entry in entries {
+        if session.subscriptions.len() + registration.wishes.len() >= ctx.settings.subscriptions {
+            ctx.counters.count_limit(Limit::Subscriptions);
+            registration.answer.refuse(entry, &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
+        } else {
+            let id = session.subscriptions.next_event_id();
+            registration::add_entry(&mut registration, entry, id);
+        }
+    }
+    if registration.wishes.is_empty() {
+        session.queue_json(&registration.answer.write(&[]), ctx);
+    } else {
+        session.subscriptions.depart(registration.wishes.len());
+        ctx.requests.push(Request::Subscribe(registration));
+    }
+}
+
+fn unregister(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ctx: &mut SessionContext) {
+    if entries.len() > ctx.settings.subscriptions {
+        let error = ErrorBody::new(ErrorCode::NotRegistered, "a session never has so many subscriptions");
+        return session.queue_json(&messages::errors("UNREGISTER", guid, &error), ctx);
+    }
+    let mut answer = PendingUnregister { guid: guid.map(Box::from), valid: Vec::new(), invalid: Vec::new() };
+    let mut ids = Vec::new();
+    for entry in entries {
+        match read_event_id(entry).and_then(|id| session.subscriptions.remove(id)) {
+            Some(id) => {
+                ids.push(id);
+                answer.valid.push(entry.get().to_owned());
+            }
+            None => {
+                let error = ErrorBody::new(ErrorCode::NotRegistered, "eventId names no subscription of this session");
+                answer.invalid.push(messages::extend_entry(entry.get(), &messages::error_member(&error)));
+            }
+        }
+    }
+    if ids.is_empty() {
+        session.queue_json(&answer.write(), ctx);
+    } else {
+        // Answered by the registry, behind everything that it has told already.
+        ctx.requests.push(Request::Unsubscribe { session: session.reference, ids, answer: Some(Box::new(answer)) });
+    }
+}
+
+fn read_event_id(entry: &RawValue) -> Option<EventId> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow, rename = "eventId")]
+        event_id: &'a RawValue,
+    }
+    let named: Named<'_> = messages::read_object(entry.get())?;
+    let text = messages::read_string(named.event_id)?;
+    let id: u32 = text.parse().ok()?;
+    // One spelling an id: "+7" and "007" name nothing.
+    (id.to_string() == text).then_some(EventId(id))
+}
+
+type Text<'a> = std::borrow::Cow<'a, str>;
+
+fn refresh(
+    session: &mut Session,
+    guid: Option<Text<'_>>,
+    api: Option<Text<'_>>,
+    user: Option<Text<'_>>,
+    ctx: &mut SessionContext,
+) {
+    if api.is_none() && user.is_none() {
+        let error = ErrorBody::new(ErrorCode::TokenMissing, "send at least one of the two tokens");
+        return session.queue_json(&messages::errors("REFRESH", guid.as_deref(), &error), ctx);
+    }
+    ctx.refreshes.push(RefreshRequest {
+        session: session.reference,
+        guid: guid.as_deref().map(Box::from),
+        project: session.grant.project.clone(),
+        user: session.grant.user,
+        api: api.as_deref().map(Box::from),
+        user_token: user.as_deref().map(Box::from),
+    });
+}
+
+impl Session {
+    /// Queues a text message.
+    pub(super) fn queue_json(&mut self, payload: &[u8], ctx: &mut SessionContext) {
+        self.queue(frame::text_frame(payload), ctx);
+    }
+}

@@ -1,0 +1,88 @@
+//! What a session does when the registry or the keeper of keys has answered.
+
+use super::context::RefreshResult;
+use super::registration::{PendingAnswer, WishResult};
+use super::{Phase, Session, SessionContext};
+use crate::protocol::messages;
+use crate::registry::{PendingUnregister, Request};
+use actix::prelude::*;
+
+/// The registry has taken the wishes of a REGISTER.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Subscribed {
+    pub results: Vec<WishResult>,
+    pub answer: PendingAnswer,
+}
+
+/// The registry has let subscriptions go.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Unsubscribed(pub PendingUnregister);
+
+/// New tokens were judged.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct TokensJudged {
+    pub guid: Option<Box<str>>,
+    pub result: RefreshResult,
+}
+
+impl Handler<Subscribed> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: Subscribed, ctx: &mut SessionContext) {
+        self.subscriptions.arrive(message.results.len());
+        for (event, result) in message.answer.event_ids().zip(&message.results) {
+            if let Ok(id) = result {
+                self.subscriptions.insert(event, *id);
+            }
+        }
+        if self.phase == Phase::Open {
+            self.queue_json(&message.answer.write(&message.results), ctx);
+        } else {
+            // The goodbye came first: what the registry has just taken must not outlive it.
+            self.release_subscriptions(ctx);
+        }
+    }
+}
+
+impl Handler<Unsubscribed> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: Unsubscribed, ctx: &mut SessionContext) {
+        self.queue_json(&message.0.write(), ctx);
+    }
+}
+
+impl Handler<TokensJudged> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: TokensJudged, ctx: &mut SessionContext) {
+        let guid = message.guid.as_deref();
+        match message.result {
+            Ok(refreshed) => {
+                if let Some(end) = refreshed.api_expires_at {
+                    self.grant.api_expires_at = end;
+                }
+                if let Some(end) = refreshed.user_expires_at {
+                    self.grant.user_expires_at = end;
+                }
+                let expires_at = self.grant.expires_at();
+                if expires_at < self.due_at {
+                    ctx.expiring.push(self.reference);
+                }
+                self.queue_json(&messages::refreshed(guid, expires_at), ctx);
+            }
+            Err(error) => self.queue_json(&messages::errors("REFRESH", guid, &error), ctx),
+        }
+    }
+}
+
+/// What the hub does for a session that is gone: whatever the registry took for it is let go.
+pub fn release_orphans(session: super::session_ref::SessionRef, results: &[WishResult], ctx: &mut SessionContext) {
+    let ids: Vec<_> = results.iter().filter_map(|result| result.as_ref().ok().copied()).collect();
+    if !ids.is_empty() {
+        ctx.requests.push(Request::Unsubscribe { session, ids, answer: None });
+    }
+}

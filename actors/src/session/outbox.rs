@@ -1,0 +1,158 @@
+//! What a session could not write yet: frames in order, bounded in bytes by the session.
+
+use bytes::{Buf, Bytes};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, Write};
+
+/// The most frames that one `writev` takes; the kernel's own bound (IOV_MAX) is 1,024.
+const FRAMES_A_WRITE: usize = 64;
+
+struct Queued {
+    frame: Bytes,
+    is_notification: bool,
+}
+
+/// Frames that wait. Lives on the heap only while something waits, and is taken from the hub's spares.
+#[derive(Default)]
+pub struct Outbox {
+    frames: VecDeque<Queued>,
+    bytes: usize,
+    /// Whether the first frame is written in part: then it must be finished before anything else is said.
+    is_torn: bool,
+}
+
+/// What a flush achieved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flushed {
+    pub bytes: usize,
+    /// Notifications that were written whole.
+    pub notifications: u64,
+}
+
+impl Outbox {
+    /// Queues a frame.
+    pub fn push(&mut self, frame: Bytes, is_notification: bool) {
+        self.bytes += frame.len();
+        self.frames.push_back(Queued { frame, is_notification });
+    }
+
+    /// Bytes that wait.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Whether it is worth keeping for another session: a long queue leaves long lists behind.
+    pub fn is_small(&self) -> bool {
+        self.frames.capacity() <= FRAMES_A_WRITE
+    }
+
+    /// Drops everything but a frame that is half out; returns the bytes dropped.
+    pub fn discard(&mut self) -> usize {
+        let before = self.bytes;
+        self.frames.truncate(usize::from(self.is_torn));
+        self.bytes = self.frames.iter().map(|queued| queued.frame.len()).sum();
+        before - self.bytes
+    }
+
+    /// Writes until nothing waits or the socket takes no more. An error means that the connection is gone.
+    pub fn flush(&mut self, mut socket: impl Write) -> io::Result<Flushed> {
+        let mut flushed = Flushed::default();
+        while let Some(first) = self.frames.front() {
+            let result = if self.frames.len() == 1 {
+                socket.write(&first.frame)
+            } else {
+                let mut slices = [IoSlice::new(&[]); FRAMES_A_WRITE];
+                let mut count = 0;
+                for (slice, queued) in slices.iter_mut().zip(&self.frames) {
+                    *slice = IoSlice::new(&queued.frame);
+                    count += 1;
+                }
+                socket.write_vectored(&slices[..count])
+            };
+            match result {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(written) => self.advance(written, &mut flushed),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(flushed)
+    }
+
+    fn advance(&mut self, mut written: usize, flushed: &mut Flushed) {
+        self.bytes -= written;
+        flushed.bytes += written;
+        while let Some(first) = self.frames.front_mut() {
+            if written < first.frame.len() {
+                first.frame.advance(written);
+                self.is_torn |= written > 0;
+                return;
+            }
+            written -= first.frame.len();
+            flushed.notifications += u64::from(first.is_notification);
+            self.frames.pop_front();
+            self.is_torn = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes `room` bytes, then blocks.
+    struct Narrow {
+        taken: Vec<u8>,
+        room: usize,
+    }
+
+    impl Write for &mut Narrow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.room == 0 {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            let count = bytes.len().min(self.room);
+            self.taken.extend_from_slice(&bytes[..count]);
+            self.room -= count;
+            Ok(count)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn frames_go_out_in_order_across_blocked_writes() {
+        let mut outbox = Outbox::default();
+        outbox.push(Bytes::from_static(b"abc"), true);
+        outbox.push(Bytes::from_static(b"de"), false);
+        outbox.push(Bytes::from_static(b"f"), true);
+        let mut socket = Narrow { taken: Vec::new(), room: 2 };
+        assert_eq!(outbox.flush(&mut socket).expect("open"), Flushed { bytes: 2, notifications: 0 });
+        socket.room = 100;
+        assert_eq!(outbox.flush(&mut socket).expect("open"), Flushed { bytes: 4, notifications: 2 });
+        assert_eq!(socket.taken, b"abcdef");
+        assert!(outbox.is_empty());
+        assert_eq!(outbox.bytes(), 0);
+    }
+
+    #[test]
+    fn a_frame_that_is_half_out_survives_a_discard() {
+        let mut outbox = Outbox::default();
+        outbox.push(Bytes::from_static(b"abc"), true);
+        outbox.push(Bytes::from_static(b"de"), true);
+        let mut socket = Narrow { taken: Vec::new(), room: 1 };
+        outbox.flush(&mut socket).expect("open");
+        assert_eq!(outbox.discard(), 2);
+        assert_eq!(outbox.bytes(), 2);
+        outbox.flush(&mut socket).expect("open");
+        assert_eq!(outbox.discard(), 0);
+    }
+}

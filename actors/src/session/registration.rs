@@ -1,0 +1,193 @@
+//! A REGISTER on its way: each entry read and judged alone, then kept until the registry has answered.
+
+use super::session_ref::SessionRef;
+use crate::condition::selection::Selection;
+use crate::condition::{Condition, ConditionError};
+use crate::protocol::codes::ErrorCode;
+use crate::protocol::messages::{self, CUSTOM_WS_EVENTS, ErrorBody, EventId};
+use crate::registry::index::SubscriptionId;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::sync::Arc;
+
+/// The longest event name, in bytes.
+pub const EVENT_NAME_BYTES: usize = 200;
+
+/// The longest `epoch` of a `recover`, in bytes.
+const EPOCH_BYTES: usize = 64;
+
+/// What one good entry wishes to hear.
+#[derive(Debug)]
+pub struct Wish {
+    pub event: Arc<str>,
+    pub condition: Option<Condition>,
+    pub delivery: Delivery,
+}
+
+/// How a match is told. Equal deliveries of one emit are one frame.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Delivery {
+    pub event_id: EventId,
+    pub selection: Option<Selection>,
+    pub with_data: bool,
+}
+
+/// The good entries of a REGISTER, with all that its answer needs.
+#[derive(Debug)]
+pub struct Registration {
+    pub session: SessionRef,
+    pub project: Arc<str>,
+    pub wishes: Vec<Wish>,
+    pub answer: PendingAnswer,
+}
+
+/// The answer to a REGISTER, but for what the registry says.
+#[derive(Debug)]
+pub struct PendingAnswer {
+    pub guid: Option<Box<str>>,
+    /// For each wish: the client's entry, and whether it asked to recover.
+    entries: Vec<(Box<str>, EventId, bool)>,
+    invalid: Vec<String>,
+}
+
+/// What became of one wish: the id that the session keeps, or why the registry could not take it.
+pub type WishResult = Result<SubscriptionId, ErrorCode>;
+
+impl PendingAnswer {
+    /// An answer without entries.
+    pub fn new(guid: Option<&str>) -> PendingAnswer {
+        PendingAnswer { guid: guid.map(Box::from), entries: Vec::new(), invalid: Vec::new() }
+    }
+
+    /// Adds an entry that is refused.
+    pub fn refuse(&mut self, entry: &RawValue, error: &ErrorBody) {
+        self.invalid.push(messages::extend_entry(entry.get(), &messages::error_member(error)));
+    }
+
+    /// The event ids of the good entries, in order.
+    pub fn event_ids(&self) -> impl Iterator<Item = EventId> + '_ {
+        self.entries.iter().map(|(_, id, _)| *id)
+    }
+
+    /// Writes the answer; `results` are those of the good entries, in order.
+    pub fn write(mut self, results: &[WishResult]) -> Vec<u8> {
+        let mut valid = Vec::with_capacity(self.entries.len());
+        for ((entry, id, recovers), result) in self.entries.iter().zip(results) {
+            match result {
+                Ok(_) => {
+                    // No event keeps history: nothing can be replayed, and the client is told so.
+                    let recovered = if *recovers { r#","recovered":false,"replayed":0"# } else { "" };
+                    valid.push(messages::extend_entry(entry, &format!(r#""eventId":"{id}"{recovered}"#)));
+                }
+                Err(code) => {
+                    let error = ErrorBody::new(*code, "the node could not join the event's channel: register again");
+                    self.invalid.push(messages::extend_entry(entry, &messages::error_member(&error)));
+                }
+            }
+        }
+        messages::answer_lists("REGISTER", self.guid.as_deref(), &valid, &self.invalid)
+    }
+}
+
+#[derive(Deserialize)]
+struct Entry<'a> {
+    #[serde(borrow, rename = "eventType")]
+    event_type: Option<&'a RawValue>,
+    #[serde(borrow, rename = "apiName")]
+    event_name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    condition: Option<&'a RawValue>,
+    #[serde(borrow)]
+    select: Option<&'a RawValue>,
+    #[serde(borrow, rename = "getEventData")]
+    with_data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    recover: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct ConditionField<'a> {
+    #[serde(borrow, rename = "conditionType")]
+    condition_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    criteria: Option<&'a RawValue>,
+}
+
+/// Adds one entry of a REGISTER to `registration`, under `id`; an entry that is no good is refused in the answer.
+pub fn add_entry(registration: &mut Registration, raw: &RawValue, id: EventId) {
+    match read_entry(raw, id) {
+        Ok((wish, recovers)) => {
+            registration.wishes.push(wish);
+            registration.answer.entries.push((raw.get().into(), id, recovers));
+        }
+        Err(error) => registration.answer.refuse(raw, &error),
+    }
+}
+
+fn read_entry(raw: &RawValue, event_id: EventId) -> Result<(Wish, bool), ErrorBody> {
+    let entry: Entry<'_> = messages::read_object(raw.get()).ok_or_else(|| {
+        ErrorBody::new(ErrorCode::InvalidJson, "an entry of onEvents must be an object, each key once")
+    })?;
+    let event_type = entry.event_type.and_then(messages::read_string);
+    if event_type.as_deref() != Some(CUSTOM_WS_EVENTS) {
+        return Err(ErrorBody::new(ErrorCode::EventTypeUnsupported, "eventType must be CUSTOM_WS_EVENTS"));
+    }
+    let event = entry.event_name.and_then(messages::read_string).filter(|name| is_event_name(name));
+    let event = event.ok_or_else(|| ErrorBody::new(ErrorCode::EventNameInvalid, EVENT_NAME_RULE))?;
+    let condition = present(entry.condition).map(read_condition).transpose()?;
+    let selection = present(entry.select).map(|raw| read_selection(raw.get())).transpose()?;
+    let with_data = match present(entry.with_data).map(RawValue::get) {
+        None | Some("true") => true,
+        Some("false") => false,
+        Some(_) => return Err(ErrorBody::new(ErrorCode::SelectInvalid, "getEventData must be true or false")),
+    };
+    let recovers = present(entry.recover).map(check_recover).transpose()?.is_some();
+    let delivery = Delivery { event_id, selection, with_data };
+    Ok((Wish { event: event.as_ref().into(), condition, delivery }, recovers))
+}
+
+/// What an event may be called, as a sentence.
+pub const EVENT_NAME_RULE: &str = "an event's name must be 1 to 200 bytes of printable text";
+
+/// Whether an event may be called so: 1 to 200 bytes, no control characters.
+pub fn is_event_name(name: &str) -> bool {
+    (1..=EVENT_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
+}
+
+/// A field that is there; `null` counts as absent.
+fn present(raw: Option<&RawValue>) -> Option<&RawValue> {
+    raw.filter(|raw| raw.get() != "null")
+}
+
+fn read_condition(raw: &RawValue) -> Result<Condition, ErrorBody> {
+    let invalid = |message: &'static str| ErrorBody::new(ErrorCode::ConditionInvalid, message);
+    let field: ConditionField<'_> = messages::read_object(raw.get())
+        .ok_or_else(|| invalid(r#"condition must be {"conditionType":"RESPONSE","criteria":{…}}"#))?;
+    let condition_type = present(field.condition_type).map(messages::read_string);
+    if condition_type.is_some_and(|name| name.as_deref() != Some("RESPONSE")) {
+        return Err(invalid("conditionType must be RESPONSE"));
+    }
+    let criteria = present(field.criteria).ok_or_else(|| invalid("condition needs criteria, an object"))?;
+    Condition::parse(criteria.get()).map_err(|error| match error {
+        ConditionError::Invalid(message) => ErrorBody::new(ErrorCode::ConditionInvalid, message),
+        ConditionError::TooLarge(message) => ErrorBody::new(ErrorCode::ConditionTooLarge, message),
+    })
+}
+
+fn read_selection(text: &str) -> Result<Selection, ErrorBody> {
+    Selection::parse(text).map_err(|error| ErrorBody::new(ErrorCode::SelectInvalid, error.0))
+}
+
+fn check_recover(raw: &RawValue) -> Result<(), ErrorBody> {
+    #[derive(Deserialize)]
+    struct Recover {
+        epoch: Box<str>,
+        #[serde(rename = "offset")]
+        _offset: u64,
+    }
+    let recover: Option<Recover> = messages::read_object(raw.get());
+    match recover {
+        Some(recover) if (1..=EPOCH_BYTES).contains(&recover.epoch.len()) => Ok(()),
+        _ => Err(ErrorBody::new(ErrorCode::RecoverInvalid, r#"recover must be {"epoch":"…","offset":N}"#)),
+    }
+}

@@ -1,0 +1,85 @@
+//! The subscriptions of one session: few for nearly everybody, so the first one costs no allocation.
+
+use crate::protocol::messages::EventId;
+use crate::registry::index::SubscriptionId;
+
+type Entry = (EventId, SubscriptionId);
+
+#[derive(Default)]
+enum Entries {
+    #[default]
+    None,
+    One(Entry),
+    Many(Box<Vec<Entry>>),
+}
+
+/// See the module.
+#[derive(Default)]
+pub(super) struct Subscriptions {
+    entries: Entries,
+    /// Wishes that the registry has not answered yet: they count against the limit already.
+    under_way: u32,
+    last_event_id: u32,
+}
+
+impl Subscriptions {
+    /// How many there are, those under way included.
+    pub fn len(&self) -> usize {
+        let held = match &self.entries {
+            Entries::None => 0,
+            Entries::One(_) => 1,
+            Entries::Many(entries) => entries.len(),
+        };
+        held + self.under_way as usize
+    }
+
+    /// A new id, unique in the session; sessions that subscribe in the same order have equal ones.
+    pub fn next_event_id(&mut self) -> EventId {
+        self.last_event_id += 1;
+        EventId(self.last_event_id)
+    }
+
+    /// Notes wishes that go to the registry.
+    pub fn depart(&mut self, wishes: usize) {
+        self.under_way += u32::try_from(wishes).expect("a message of bounded length has fewer entries than u32 counts");
+    }
+
+    /// Notes that wishes came back.
+    pub fn arrive(&mut self, wishes: usize) {
+        self.under_way = self.under_way.saturating_sub(u32::try_from(wishes).unwrap_or(u32::MAX));
+    }
+
+    /// Keeps a subscription.
+    pub fn insert(&mut self, event: EventId, id: SubscriptionId) {
+        match &mut self.entries {
+            Entries::None => self.entries = Entries::One((event, id)),
+            Entries::One(first) => self.entries = Entries::Many(Box::new(vec![*first, (event, id)])),
+            Entries::Many(entries) => entries.push((event, id)),
+        }
+    }
+
+    /// Gives a subscription up.
+    pub fn remove(&mut self, event: EventId) -> Option<SubscriptionId> {
+        match &mut self.entries {
+            Entries::One((held, id)) if *held == event => {
+                let id = *id;
+                self.entries = Entries::None;
+                Some(id)
+            }
+            Entries::Many(entries) => {
+                let position = entries.iter().position(|(held, _)| *held == event)?;
+                Some(entries.swap_remove(position).1)
+            }
+            _ => None,
+        }
+    }
+
+    /// Gives all up.
+    pub fn take_all(&mut self) -> Vec<SubscriptionId> {
+        match std::mem::take(&mut self.entries) {
+            Entries::None => Vec::new(),
+            Entries::One((_, id)) => vec![id],
+            Entries::Many(entries) => entries.into_iter().map(|(_, id)| id).collect(),
+        }
+    }
+}

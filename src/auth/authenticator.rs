@@ -1,0 +1,174 @@
+//! Verifies tokens: the order of the checks, and the memory of API tokens that were seen.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use quick_cache::sync::Cache;
+
+use super::compact::CompactToken;
+use super::numeric_date::Validity;
+use super::project_cache::{PreparedProject, ProjectCache};
+use super::{Clock, Scope, Scopes, SystemClock, TokenError};
+use crate::catalogue::{Catalogue, KeyUse, ProjectName};
+
+/// API tokens remembered: a backend sends the same one with every emit.
+const MAX_SEEN_TOKENS: usize = 4_096;
+/// Longer tokens are verified each time, which bounds the memory of seen ones to 4 MiB.
+const MAX_SEEN_BYTES: usize = 1_024;
+
+/// What a verified API token says: which application, and what it may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiToken {
+    pub project: ProjectName,
+    /// The claim `sub`, 1 to 256 bytes.
+    pub application: Box<str>,
+    pub scopes: Scopes,
+    /// The first whole second since 1970 at which the token is expired, without leeway; `None`: never.
+    pub expires_at: Option<u64>,
+}
+
+impl ApiToken {
+    /// Refuses a token without the scope.
+    pub fn require(&self, scope: Scope) -> Result<(), TokenError> {
+        if self.scopes.contains(scope) {
+            Ok(())
+        } else {
+            Err(TokenError::Scope(scope))
+        }
+    }
+}
+
+/// What a verified user token says: which person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserToken {
+    pub project: ProjectName,
+    /// The claim `sub`, 1 to 256 bytes.
+    pub subject: Box<str>,
+    /// The first whole second since 1970 at which the token is expired, without leeway.
+    pub expires_at: u64,
+}
+
+/// Verifies both tokens. One per node, shared by its workers.
+pub struct Authenticator {
+    projects: ProjectCache,
+    clock: Arc<dyn Clock>,
+    leeway: Duration,
+    /// By the token's whole text, never by a part or a short hash of it: what was not verified can't be found.
+    seen: Cache<Box<str>, SeenToken>,
+}
+
+/// An API token that was verified with the keys of `project`.
+#[derive(Clone)]
+struct SeenToken {
+    token: Arc<ApiToken>,
+    validity: Validity,
+    /// Another project in the cache than this one: its keys may have changed, the token is verified again.
+    project: Arc<PreparedProject>,
+}
+
+impl Authenticator {
+    /// Verifies with the catalogue's keys, each project read again after `cache_seconds` (which is how long a revoked key
+    /// lives on); `exp` and `nbf` are checked with `leeway_seconds`.
+    pub fn new(catalogue: Arc<dyn Catalogue>, leeway_seconds: u64, cache_seconds: u64) -> Self {
+        Self::with_clock(
+            catalogue,
+            leeway_seconds,
+            cache_seconds,
+            Arc::new(SystemClock),
+        )
+    }
+
+    /// The same with another clock than the machine's.
+    pub fn with_clock(
+        catalogue: Arc<dyn Catalogue>,
+        leeway_seconds: u64,
+        cache_seconds: u64,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let max_age = Duration::from_secs(cache_seconds);
+        Authenticator {
+            projects: ProjectCache::new(catalogue, Arc::clone(&clock), max_age),
+            clock,
+            leeway: Duration::from_secs(leeway_seconds),
+            seen: Cache::new(MAX_SEEN_TOKENS),
+        }
+    }
+
+    /// Verifies an API token.
+    ///
+    /// # Errors
+    /// Any [`TokenError`] but `ProjectMismatch` and `Scope`: which scope is needed the caller knows ([`ApiToken::require`]).
+    pub async fn verify_api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
+        if text.is_empty() {
+            return Err(TokenError::Missing(KeyUse::Api));
+        }
+        if let Some(seen) = self.seen.get(text) {
+            let current = self.projects.project(&seen.token.project).await?;
+            if Arc::ptr_eq(&current, &seen.project) {
+                seen.validity.check(self.clock.now(), self.leeway)?;
+                return Ok(seen.token);
+            }
+            self.seen.remove(text);
+        }
+        self.verify_unseen_api(text).await
+    }
+
+    async fn verify_unseen_api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
+        let compact = CompactToken::parse(text)?;
+        let claims = compact.claims()?;
+        let project = self.projects.project(&claims.project()?).await?;
+        project.check_signature(KeyUse::Api, &compact)?;
+
+        claims.check_parties(&project.project)?;
+        let validity = claims.validity()?;
+        validity.check(self.clock.now(), self.leeway)?;
+        let token = Arc::new(ApiToken {
+            project: project.project.name.clone(),
+            application: claims.subject()?,
+            scopes: claims.scopes()?,
+            expires_at: validity.expires.map(|date| date.whole_seconds()),
+        });
+        if text.len() <= MAX_SEEN_BYTES {
+            let seen = SeenToken {
+                token: Arc::clone(&token),
+                validity,
+                project,
+            };
+            self.seen.insert(text.into(), seen);
+        }
+        Ok(token)
+    }
+
+    /// Verifies a user token that is used with an API token of `project`.
+    ///
+    /// # Errors
+    /// Any [`TokenError`] but `Scope`; [`TokenError::ProjectMismatch`] where it names another project.
+    pub async fn verify_user(
+        &self,
+        text: &str,
+        project: &ProjectName,
+    ) -> Result<UserToken, TokenError> {
+        if text.is_empty() {
+            return Err(TokenError::Missing(KeyUse::User));
+        }
+        let compact = CompactToken::parse(text)?;
+        let claims = compact.claims()?;
+        if claims.project()? != *project {
+            return Err(TokenError::ProjectMismatch);
+        }
+        let project = self.projects.project(project).await?;
+        project.check_signature(KeyUse::User, &compact)?;
+
+        claims.check_parties(&project.project)?;
+        let validity = claims.validity()?;
+        validity.check(self.clock.now(), self.leeway)?;
+        let expires = validity.expires.ok_or(TokenError::Claims(
+            "the claim exp is required in a user token",
+        ))?;
+        Ok(UserToken {
+            project: project.project.name.clone(),
+            subject: claims.subject()?,
+            expires_at: expires.whole_seconds(),
+        })
+    }
+}

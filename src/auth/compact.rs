@@ -1,0 +1,105 @@
+//! A token's text taken apart: JWS compact form (RFC 7515 §3.1) and its header (§4.1). Nothing here is trusted yet.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::claims::Claims;
+use super::{MAX_TOKEN_BYTES, TokenError};
+use crate::catalogue::Algorithm;
+
+/// The longest header in base64url characters: real ones have 40 to 200.
+const MAX_HEADER_BYTES: usize = 2_048;
+
+/// The parts of a token.
+pub(super) struct CompactToken<'a> {
+    pub algorithm: Algorithm,
+    /// Which key the token says it is signed with.
+    pub key_id: Option<String>,
+    /// What the signature covers: header, dot, claims, as they came.
+    pub signed: &'a [u8],
+    /// The signature as it came, known to be strict base64url.
+    pub signature_text: &'a str,
+    pub signature: Vec<u8>,
+    claims: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    #[serde(default, deserialize_with = "some_string")]
+    kid: Option<String>,
+    #[serde(default, deserialize_with = "written")]
+    crit: bool,
+}
+
+/// Unlike serde's reading of an `Option`, refuses `null`.
+fn some_string<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
+}
+
+/// Whether a parameter stands in the header at all, whatever its value.
+fn written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(|_| true)
+}
+
+impl<'a> CompactToken<'a> {
+    /// Takes a token apart.
+    ///
+    /// # Errors
+    /// [`TokenError::AlgorithmMismatch`] for an `alg` that no key can have (`none` is one), else [`TokenError::Malformed`].
+    pub fn parse(text: &'a str) -> Result<Self, TokenError> {
+        if text.len() > MAX_TOKEN_BYTES {
+            return Err(TokenError::Malformed);
+        }
+        let (signed, signature_text) = text.rsplit_once('.').ok_or(TokenError::Malformed)?;
+        // A further dot is left in the claims' part, where it is no base64url.
+        let (header, claims) = signed.split_once('.').ok_or(TokenError::Malformed)?;
+        let header = parse_header(header)?;
+        Ok(CompactToken {
+            algorithm: header
+                .alg
+                .parse()
+                .map_err(|_| TokenError::AlgorithmMismatch)?,
+            key_id: header.kid,
+            signed: signed.as_bytes(),
+            signature_text,
+            signature: decode(signature_text)?,
+            claims: decode(claims)?,
+        })
+    }
+
+    /// Reads the claims, unverified.
+    pub fn claims(&self) -> Result<Claims<'_>, TokenError> {
+        parse_object(&self.claims)
+    }
+}
+
+fn parse_header(text: &str) -> Result<Header, TokenError> {
+    if text.len() > MAX_HEADER_BYTES {
+        return Err(TokenError::Malformed);
+    }
+    let header: Header = parse_object(&decode(text)?)?;
+    // RFC 7515 §4.1.11: an extension that must be understood and is not. This program understands none.
+    if header.crit {
+        return Err(TokenError::Malformed);
+    }
+    Ok(header)
+}
+
+/// Strict: no padding, no other alphabet, no bits left over. Else one token would have several texts.
+fn decode(text: &str) -> Result<Vec<u8>, TokenError> {
+    URL_SAFE_NO_PAD
+        .decode(text)
+        .map_err(|_| TokenError::Malformed)
+}
+
+/// Reads a JSON object. Serde alone would also take an array, field by field. A name that we read and that stands twice is refused
+/// (RFC 7519 §4). What we do not read is skipped without recursion, however deep it nests.
+fn parse_object<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, TokenError> {
+    if !json.trim_ascii_start().starts_with(b"{") {
+        return Err(TokenError::Malformed);
+    }
+    serde_json::from_slice(json).map_err(|_| TokenError::Malformed)
+}

@@ -1,0 +1,31 @@
+//! Who is calling: verifies the two tokens of the protocol (docs/protocol.md, section 2) and signs them for the command line.
+//!
+//! A token's way in: `compact` (text to parts) → `project_cache` (the project that it names, with prepared keys) →
+//! `verifier` (signature) → `claims` (what it says). Nothing a token says is believed before its signature, but for the
+//! name of the project in which to look for the key. Must never know HTTP, sessions or a database; no error or log
+//! line here holds any part of a token or a key.
+
+mod authenticator;
+mod claims;
+mod clock;
+mod compact;
+mod error;
+mod issue;
+mod numeric_date;
+mod project_cache;
+mod scope;
+mod verifier;
+
+#[cfg(test)]
+mod tests;
+
+pub use authenticator::{ApiToken, Authenticator, UserToken};
+pub use clock::{Clock, SystemClock};
+pub use error::TokenError;
+pub use issue::{IssueError, issue_api, issue_user};
+pub use scope::{Scope, ScopeError, Scopes};
+
+/// The longest token in bytes: headers of most servers end there, and it bounds the work before a signature is known to be good.
+pub const MAX_TOKEN_BYTES: usize = 8_192;
+/// The longest `sub` (an application's name or a user's id) in bytes: each session holds one.
+pub const MAX_SUBJECT_BYTES: usize = 256;

@@ -1,0 +1,172 @@
+//! How long what was read and what was verified is believed.
+
+use futures::future::join_all;
+
+use super::*;
+
+#[test]
+fn project_is_read_once_within_its_age_and_again_after_it() {
+    let desk = Desk::new(demo());
+    for _ in 0..3 {
+        desk.api(&api_token(API_CLAIMS)).unwrap();
+        desk.user(&user_token(USER_CLAIMS)).unwrap();
+        desk.clock.advance(CACHE_SECONDS * 1_000 / 3 - 1);
+    }
+    assert_eq!(desk.catalogue.look_ups(), 1);
+    desk.clock.advance(3);
+    desk.api(&api_token(API_CLAIMS)).unwrap();
+    assert_eq!(desk.catalogue.look_ups(), 2);
+}
+
+#[test]
+fn callers_that_miss_at_once_share_one_look_up() {
+    let desk = Desk::new(demo());
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let token = user_token(USER_CLAIMS);
+    let demo = ProjectName::demo();
+    let verdicts = runtime.block_on(join_all(
+        (0..100).map(|_| desk.authenticator.verify_user(&token, &demo)),
+    ));
+    assert!(verdicts.iter().all(Result::is_ok));
+    assert_eq!(desk.catalogue.look_ups(), 1);
+}
+
+#[test]
+fn revoked_key_ends_with_the_age_of_the_cache_for_seen_tokens_too() {
+    for revoke in [
+        (|project| project.keys[0].active = false) as fn(&mut Project),
+        |project| drop(project.keys.remove(0)),
+        |project| project.keys[0].material = KeyMaterial::Secret(vec![7; 32]),
+    ] {
+        let desk = Desk::new(demo());
+        let token = api_token(API_CLAIMS);
+        assert!(desk.api(&token).is_ok());
+        let mut project = demo();
+        revoke(&mut project);
+        desk.catalogue.put(project);
+        desk.clock.advance(CACHE_SECONDS * 1_000 - 1);
+        assert!(desk.api(&token).is_ok(), "within the age");
+        desk.clock.advance(1);
+        assert!(desk.api(&token).is_err());
+        assert!(desk.api(&token).is_err(), "and stays refused");
+    }
+}
+
+#[test]
+fn seen_token_outlives_a_refresh_that_changes_nothing_and_another_key() {
+    let desk = Desk::new(demo());
+    let token = api_token(API_CLAIMS);
+    let first = desk.api(&token).unwrap();
+    desk.clock.advance(CACHE_SECONDS * 1_000);
+    assert!(
+        Arc::ptr_eq(&first, &desk.api(&token).unwrap()),
+        "still the same one"
+    );
+    let mut project = demo();
+    project.keys.push(secret_key("new", KeyUse::Api, &SECRET));
+    desk.catalogue.put(project);
+    desk.clock.advance(CACHE_SECONDS * 1_000);
+    let again = desk.api(&token).unwrap();
+    assert!(!Arc::ptr_eq(&first, &again), "verified again");
+    assert_eq!(first, again);
+}
+
+#[test]
+fn seen_token_expires_to_the_millisecond() {
+    let desk = Desk::new(demo());
+    let token = api_token(r#"{"project":"demo","sub":"shop","exp":1790000003.5}"#);
+    assert!(desk.api(&token).is_ok());
+    desk.clock.advance(8_499);
+    assert!(desk.api(&token).is_ok());
+    desk.clock.advance(1);
+    assert_eq!(desk.api(&token), Err(TokenError::Expired));
+}
+
+#[test]
+fn project_that_is_gone_takes_its_seen_tokens_along() {
+    let desk = Desk::new(demo());
+    let token = api_token(API_CLAIMS);
+    assert!(desk.api(&token).is_ok());
+    desk.catalogue.projects.lock().unwrap().clear();
+    desk.clock.advance(CACHE_SECONDS * 1_000);
+    assert_eq!(desk.api(&token), Err(TokenError::UnknownProject));
+}
+
+#[test]
+fn unknown_project_is_asked_for_once_in_a_while_and_found_when_made() {
+    let desk = Desk::new(demo());
+    let token = api_token(r#"{"project":"later","sub":"shop"}"#);
+    for _ in 0..50 {
+        assert_eq!(desk.api(&token), Err(TokenError::UnknownProject));
+    }
+    assert_eq!(desk.catalogue.look_ups(), 1);
+    let mut later = demo();
+    later.name = ProjectName::parse("later").unwrap();
+    desk.catalogue.put(later);
+    desk.clock.advance(2_000);
+    assert!(desk.api(&token).is_ok());
+}
+
+#[test]
+fn catalogue_away_keeps_what_is_held_and_refuses_what_is_new() {
+    let desk = Desk::new(demo());
+    let token = user_token(USER_CLAIMS);
+    assert!(desk.user(&token).is_ok());
+    desk.catalogue.is_down.store(true, Ordering::Relaxed);
+    desk.clock.advance(CACHE_SECONDS * 1_000);
+    for _ in 0..10 {
+        assert!(desk.user(&token).is_ok());
+    }
+    assert_eq!(
+        desk.catalogue.look_ups(),
+        2,
+        "asked again once, not at each token"
+    );
+    let other = api_token(r#"{"project":"other","sub":"shop"}"#);
+    assert_eq!(desk.api(&other), Err(TokenError::Unavailable));
+    desk.catalogue.is_down.store(false, Ordering::Relaxed);
+    assert_eq!(
+        desk.api(&other),
+        Err(TokenError::UnknownProject),
+        "a failure is not remembered"
+    );
+    let mut project = demo();
+    project.keys.clear();
+    desk.catalogue.put(project);
+    desk.clock.advance(1_000);
+    assert_eq!(
+        desk.user(&token),
+        Err(TokenError::UnknownKey),
+        "and the refresh comes soon"
+    );
+}
+
+#[test]
+fn clock_set_back_does_not_make_the_cache_live_longer() {
+    let desk = Desk::new(demo());
+    desk.user(&user_token(USER_CLAIMS)).unwrap();
+    desk.clock.0.store((NOW - 1_000) * 1_000, Ordering::Relaxed);
+    desk.user(&user_token(USER_CLAIMS)).unwrap();
+    assert_eq!(desk.catalogue.look_ups(), 2);
+}
+
+#[test]
+fn made_up_projects_do_not_push_out_the_one_in_use() {
+    let desk = Desk::new(demo());
+    let token = user_token(USER_CLAIMS);
+    desk.user(&token).unwrap();
+    for number in 0..20_000 {
+        let made_up = format!(r#"{{"project":"made-up-{number}","sub":"shop"}}"#);
+        assert_eq!(
+            desk.api(&api_token(&made_up)),
+            Err(TokenError::UnknownProject)
+        );
+        if number % 16 == 0 {
+            desk.user(&token).unwrap();
+        }
+    }
+    let of_demo = desk.catalogue.look_ups() - 20_000;
+    assert!(of_demo <= 10, "{of_demo}");
+}

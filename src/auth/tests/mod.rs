@@ -1,0 +1,226 @@
+//! The authenticator as its callers see it, over a catalogue in memory and a clock that stands still.
+
+mod algorithms;
+mod cache;
+mod claims;
+mod form;
+mod issuing;
+mod keys;
+mod properties;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures::executor::block_on;
+use futures::future::{BoxFuture, FutureExt as _};
+use jsonwebtoken::{Algorithm as JwtAlgorithm, EncodingKey};
+
+use super::*;
+use crate::catalogue::{
+    Algorithm, Catalogue, CatalogueError, Key, KeyMaterial, KeyUse, Project, ProjectName,
+};
+
+/// What the clock says at first, in seconds.
+const NOW: u64 = 1_790_000_000;
+const LEEWAY: u64 = 5;
+const CACHE_SECONDS: u64 = 30;
+const SECRET: [u8; 64] = *b"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+/// An authenticator with everything that a test turns.
+struct Desk {
+    catalogue: Arc<MemoryCatalogue>,
+    clock: Arc<ManualClock>,
+    authenticator: Authenticator,
+}
+
+impl Desk {
+    fn new(project: Project) -> Self {
+        let catalogue = Arc::new(MemoryCatalogue::default());
+        catalogue.put(project);
+        let clock = Arc::new(ManualClock(AtomicU64::new(NOW * 1_000)));
+        let authenticator =
+            Authenticator::with_clock(catalogue.clone(), LEEWAY, CACHE_SECONDS, clock.clone());
+        Desk {
+            catalogue,
+            clock,
+            authenticator,
+        }
+    }
+
+    fn api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
+        block_on(self.authenticator.verify_api(text))
+    }
+
+    fn user(&self, text: &str) -> Result<UserToken, TokenError> {
+        block_on(self.authenticator.verify_user(text, &ProjectName::demo()))
+    }
+}
+
+struct ManualClock(AtomicU64);
+
+impl ManualClock {
+    fn advance(&self, milliseconds: u64) {
+        self.0.fetch_add(milliseconds, Ordering::Relaxed);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+#[derive(Default)]
+struct MemoryCatalogue {
+    projects: Mutex<HashMap<ProjectName, Project>>,
+    look_ups: AtomicUsize,
+    is_down: AtomicBool,
+}
+
+impl MemoryCatalogue {
+    fn put(&self, project: Project) {
+        self.projects
+            .lock()
+            .unwrap()
+            .insert(project.name.clone(), project);
+    }
+
+    fn look_ups(&self) -> usize {
+        self.look_ups.load(Ordering::Relaxed)
+    }
+}
+
+impl Catalogue for MemoryCatalogue {
+    fn project<'a>(
+        &'a self,
+        name: &'a ProjectName,
+    ) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
+        async move {
+            self.look_ups.fetch_add(1, Ordering::Relaxed);
+            // As a real one, answers later: others come in between.
+            tokio::task::yield_now().await;
+            if self.is_down.load(Ordering::Relaxed) {
+                return Err(CatalogueError::Closing);
+            }
+            Ok(self.projects.lock().unwrap().get(name).cloned())
+        }
+        .boxed()
+    }
+
+    fn create_project<'a>(&'a self, _: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        unreachable!("an authenticator only reads")
+    }
+
+    fn put_key<'a>(
+        &'a self,
+        _: &'a ProjectName,
+        _: &'a Key,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        unreachable!("an authenticator only reads")
+    }
+
+    fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
+        unreachable!("an authenticator only reads")
+    }
+}
+
+fn secret_key(id: &str, key_use: KeyUse, secret: &[u8]) -> Key {
+    Key {
+        id: id.to_owned(),
+        key_use,
+        algorithm: Algorithm::HS256,
+        material: KeyMaterial::Secret(secret.to_vec()),
+        active: true,
+    }
+}
+
+/// The project `demo` with the HS256 keys `api` and `user` over [`SECRET`].
+fn demo() -> Project {
+    let mut project = Project::new(ProjectName::demo());
+    project.keys = vec![
+        secret_key("api", KeyUse::Api, &SECRET),
+        secret_key("user", KeyUse::User, &SECRET),
+    ];
+    project
+}
+
+/// A compact token of any header and claims, signed as `algorithm` with `key`.
+fn signed(header: &str, claims: &str, algorithm: JwtAlgorithm, key: &EncodingKey) -> String {
+    let message = format!(
+        "{}.{}",
+        URL_SAFE_NO_PAD.encode(header),
+        URL_SAFE_NO_PAD.encode(claims)
+    );
+    let signature = jsonwebtoken::crypto::sign(message.as_bytes(), key, algorithm).unwrap();
+    format!("{message}.{signature}")
+}
+
+/// A token over [`SECRET`] with HS256.
+fn with_secret(header: &str, claims: &str) -> String {
+    let key = EncodingKey::from_secret(&SECRET).unwrap();
+    signed(header, claims, JwtAlgorithm::HS256, &key)
+}
+
+/// A well-signed API token with these claims.
+fn api_token(claims: &str) -> String {
+    with_secret(r#"{"alg":"HS256","typ":"JWT","kid":"api"}"#, claims)
+}
+
+/// A well-signed user token with these claims.
+fn user_token(claims: &str) -> String {
+    with_secret(r#"{"alg":"HS256","typ":"JWT","kid":"user"}"#, claims)
+}
+
+const API_CLAIMS: &str =
+    r#"{"project":"demo","sub":"shop","scope":["connect","emit"],"exp":1790000100}"#;
+const USER_CLAIMS: &str =
+    r#"{"project":"demo","sub":"u42","exp":1790000100.5,"mine":[{"a":1e999}]}"#;
+
+#[test]
+fn good_tokens_say_who_and_what() {
+    let desk = Desk::new(demo());
+    assert_eq!(
+        *desk.api(&api_token(API_CLAIMS)).unwrap(),
+        ApiToken {
+            project: ProjectName::demo(),
+            application: "shop".into(),
+            scopes: [Scope::Connect, Scope::Emit].into_iter().collect(),
+            expires_at: Some(1_790_000_100),
+        }
+    );
+    assert_eq!(
+        desk.user(&user_token(USER_CLAIMS)).unwrap(),
+        UserToken {
+            project: ProjectName::demo(),
+            subject: "u42".into(),
+            expires_at: 1_790_000_101,
+        }
+    );
+}
+
+#[test]
+fn errors_name_the_token_the_remedy_and_a_code_of_the_protocol() {
+    use actors::protocol::codes::ErrorCode;
+    for (error, code) in [
+        (TokenError::Missing(KeyUse::User), ErrorCode::TokenMissing),
+        (TokenError::Malformed, ErrorCode::TokenInvalid),
+        (TokenError::Expired, ErrorCode::TokenExpired),
+        (TokenError::NotYetValid, ErrorCode::TokenInvalid),
+        (TokenError::Scope(Scope::Emit), ErrorCode::TokenScope),
+        (TokenError::ProjectMismatch, ErrorCode::ProjectMismatch),
+        (TokenError::Unavailable, ErrorCode::TemporarilyUnavailable),
+    ] {
+        assert_eq!(error.code(), code);
+        assert!(error.message(KeyUse::User).starts_with("user token: "));
+    }
+    let missing = TokenError::Missing(KeyUse::Api).message(KeyUse::Api);
+    assert!(
+        missing.starts_with("API token: missing: send it as the header"),
+        "{missing}"
+    );
+    assert!(TokenError::Scope(Scope::Emit).to_string().contains("emit"));
+}

@@ -1,0 +1,186 @@
+//! A project's key: what it is for, its one algorithm, its material.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::CatalogueError;
+
+/// Bytes of a secret that the node makes itself (RFC 7518 §3.2: at least as long as the hash of HS256).
+const MADE_SECRET_BYTES: usize = 32;
+/// Bytes behind the id of a key that the node makes: 8 characters, enough to tell a project's keys apart.
+const MADE_ID_BYTES: usize = 6;
+
+/// Which of the two tokens a key signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyUse {
+    /// The API token: which application.
+    Api,
+    /// The user token: which person.
+    User,
+}
+
+impl KeyUse {
+    /// The use as text, as the catalogue keeps it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            KeyUse::Api => "api",
+            KeyUse::User => "user",
+        }
+    }
+}
+
+impl FromStr for KeyUse {
+    type Err = CatalogueError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [KeyUse::Api, KeyUse::User]
+            .into_iter()
+            .find(|key_use| key_use.as_str() == text)
+            .ok_or(CatalogueError::Unreadable("a key's use"))
+    }
+}
+
+/// The one algorithm that a key signs with (RFC 7518 §3.1, RFC 8037 §3.1). There is no `none`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Algorithm {
+    HS256,
+    HS384,
+    HS512,
+    RS256,
+    RS384,
+    RS512,
+    ES256,
+    ES384,
+    EdDSA,
+}
+
+impl Algorithm {
+    /// Every algorithm.
+    pub const ALL: [Algorithm; 9] = [
+        Algorithm::HS256,
+        Algorithm::HS384,
+        Algorithm::HS512,
+        Algorithm::RS256,
+        Algorithm::RS384,
+        Algorithm::RS512,
+        Algorithm::ES256,
+        Algorithm::ES384,
+        Algorithm::EdDSA,
+    ];
+
+    /// The algorithm's name as a token's header has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Algorithm::HS256 => "HS256",
+            Algorithm::HS384 => "HS384",
+            Algorithm::HS512 => "HS512",
+            Algorithm::RS256 => "RS256",
+            Algorithm::RS384 => "RS384",
+            Algorithm::RS512 => "RS512",
+            Algorithm::ES256 => "ES256",
+            Algorithm::ES384 => "ES384",
+            Algorithm::EdDSA => "EdDSA",
+        }
+    }
+}
+
+impl FromStr for Algorithm {
+    type Err = CatalogueError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Algorithm::ALL
+            .into_iter()
+            .find(|algorithm| algorithm.as_str() == text)
+            .ok_or(CatalogueError::Unreadable("a key's algorithm"))
+    }
+}
+
+/// What a key is made of. The private half of a key pair never comes here: only its owner has it.
+#[derive(Clone, PartialEq, Eq)]
+pub enum KeyMaterial {
+    /// A secret that both sides know (HS256, HS384, HS512).
+    Secret(Vec<u8>),
+    /// A public key as PEM, `-----BEGIN PUBLIC KEY-----` (RS*, ES*, EdDSA).
+    PublicPem(String),
+}
+
+/// Hides the material: a key never appears in a log line or an error.
+impl fmt::Debug for KeyMaterial {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            KeyMaterial::Secret(_) => "Secret(hidden)",
+            KeyMaterial::PublicPem(_) => "PublicPem(hidden)",
+        })
+    }
+}
+
+/// A key of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// What a token's header calls `kid`; unique within the project.
+    pub id: String,
+    pub key_use: KeyUse,
+    pub algorithm: Algorithm,
+    pub material: KeyMaterial,
+    /// An inactive key verifies and signs nothing.
+    pub active: bool,
+}
+
+impl Key {
+    /// Makes an active HS256 key of 256 random bits with a short random id.
+    pub fn random(key_use: KeyUse) -> Result<Self, CatalogueError> {
+        let mut secret = vec![0; MADE_SECRET_BYTES];
+        let mut id = [0; MADE_ID_BYTES];
+        getrandom::fill(&mut secret).map_err(CatalogueError::Random)?;
+        getrandom::fill(&mut id).map_err(CatalogueError::Random)?;
+        Ok(Key {
+            id: URL_SAFE_NO_PAD.encode(id),
+            key_use,
+            algorithm: Algorithm::HS256,
+            material: KeyMaterial::Secret(secret),
+            active: true,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_forms_come_back() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(algorithm.as_str().parse::<Algorithm>().unwrap(), algorithm);
+        }
+        for key_use in [KeyUse::Api, KeyUse::User] {
+            assert_eq!(key_use.as_str().parse::<KeyUse>().unwrap(), key_use);
+        }
+        for bad in ["none", "None", "hs256", "PS256", ""] {
+            assert!(bad.parse::<Algorithm>().is_err());
+        }
+    }
+
+    #[test]
+    fn material_is_hidden_from_debug_output() {
+        let mut key = Key::random(KeyUse::Api).unwrap();
+        key.material = KeyMaterial::Secret(b"open sesame".to_vec());
+        let text = format!("{key:?}");
+        assert!(
+            !text.contains("sesame") && !text.contains("111, 112"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn random_keys_differ() {
+        let (one, other) = (
+            Key::random(KeyUse::Api).unwrap(),
+            Key::random(KeyUse::Api).unwrap(),
+        );
+        assert_ne!(one.id, other.id);
+        assert!(one.material != other.material);
+    }
+}

@@ -1,0 +1,105 @@
+//! Where projects and their keys live: the contract between the program and its store.
+//!
+//! Knows names and keys as data. It must never know a token, a signature or HTTP: what a key is used for
+//! stands in `auth`. Implementation: `embedded.rs` (SQLite in the data folder). Every implementation runs
+//! the suite in `conformance.rs`.
+
+#[cfg(test)]
+mod conformance;
+mod data_folder;
+mod embedded;
+mod key;
+mod node_lock;
+mod project;
+
+use std::path::PathBuf;
+
+use futures::future::BoxFuture;
+use thiserror::Error;
+
+pub use embedded::EmbeddedCatalogue;
+pub use key::{Algorithm, Key, KeyMaterial, KeyUse};
+pub use node_lock::NodeLock;
+pub use project::{Project, ProjectName, ProjectNameError};
+
+/// Where projects and keys live.
+///
+/// Asked at the door only, through the cache of `auth`: an answer may take milliseconds, but a call must
+/// never block its worker thread.
+pub trait Catalogue: Send + Sync {
+    /// Reads one project with all its keys, inactive ones too, in the order in which they were added;
+    /// `None` where there is no such project.
+    fn project<'a>(
+        &'a self,
+        name: &'a ProjectName,
+    ) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>>;
+
+    /// Adds a project with its keys, all or nothing; [`CatalogueError::ProjectExists`] where the name is taken.
+    fn create_project<'a>(
+        &'a self,
+        project: &'a Project,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>>;
+
+    /// Adds a key to a project, or replaces the project's key of the same id (which is how a key is switched off).
+    fn put_key<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        key: &'a Key,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>>;
+
+    /// Gives an empty catalogue the project [`ProjectName::demo`] with one random HS256 key for each use.
+    ///
+    /// Answers whether it was made by this call: of several callers at once, in several processes too, one makes it.
+    fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>>;
+}
+
+/// Why the catalogue could not do what it was asked.
+#[derive(Debug, Error)]
+pub enum CatalogueError {
+    /// The data folder, or the file in it, can't be made or opened.
+    #[error("the data folder {} can't be used: {source}", folder.display())]
+    Folder {
+        folder: PathBuf,
+        source: std::io::Error,
+    },
+    /// The file is there, but is not a catalogue or can't be read.
+    #[error("the catalogue {} can't be opened: {source}", file.display())]
+    Opening {
+        file: PathBuf,
+        source: rusqlite::Error,
+    },
+    /// Another node holds the data folder.
+    #[error(
+        "another node runs on the data folder {}: stop it, or give this node its own data.dir",
+        .0.display()
+    )]
+    FolderTaken(PathBuf),
+    /// The file was written by a newer version of this program.
+    #[error(
+        "the catalogue {} has version {found}, this program knows up to {known}: start the newer program",
+        file.display()
+    )]
+    TooNew {
+        file: PathBuf,
+        found: i64,
+        known: i64,
+    },
+    /// A project of this name exists already.
+    #[error("the project {0} exists already")]
+    ProjectExists(ProjectName),
+    /// The project that a key was meant for does not exist.
+    #[error("there is no project {0}")]
+    ProjectUnknown(ProjectName),
+    /// What was read is not what this program writes; the text says which column.
+    #[error("the catalogue holds a value that this program can't read: {0}")]
+    Unreadable(&'static str),
+    /// The operating system gave no random bytes for a new key.
+    #[error("the operating system gave no random bytes: {0}")]
+    Random(getrandom::Error),
+    /// The database refused or failed.
+    #[error("the catalogue's database failed: {0}")]
+    Database(#[from] rusqlite::Error),
+    /// The call was cut off because the process stops.
+    #[error("the catalogue is closing")]
+    Closing,
+}

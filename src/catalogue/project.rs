@@ -1,0 +1,137 @@
+//! A project (a tenant) and its name.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use super::Key;
+
+/// A project's name: 1 to 63 bytes, `[a-z0-9][a-z0-9_-]{0,62}`, so that it is safe in a path, a channel name and a metric.
+///
+/// Cloning it is cheap.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProjectName(Arc<str>);
+
+/// Says that a text is not a project's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "a project's name has 1 to 63 characters: a-z, 0-9, and after the first one also `_` and `-`"
+)]
+pub struct ProjectNameError;
+
+impl ProjectName {
+    /// The longest name in bytes: with it, `<name>` stays a valid DNS label and file name.
+    pub const MAX_BYTES: usize = 63;
+
+    /// Takes a text as a name, or says what names look like.
+    pub fn parse(text: &str) -> Result<Self, ProjectNameError> {
+        let mut bytes = text.bytes();
+        let first_is_good = bytes.next().is_some_and(is_letter_or_digit);
+        let rest_is_good =
+            bytes.all(|byte| is_letter_or_digit(byte) || matches!(byte, b'_' | b'-'));
+        if first_is_good && rest_is_good && text.len() <= Self::MAX_BYTES {
+            Ok(ProjectName(Arc::from(text)))
+        } else {
+            Err(ProjectNameError)
+        }
+    }
+
+    /// The project that a first start makes.
+    pub fn demo() -> Self {
+        ProjectName(Arc::from("demo"))
+    }
+
+    /// The name as the broker shares it.
+    pub fn to_shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_letter_or_digit(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+impl FromStr for ProjectName {
+    type Err = ProjectNameError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for ProjectName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ProjectName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "ProjectName({})", self.0)
+    }
+}
+
+/// A tenant: what its tokens must say, and the keys that sign them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Project {
+    pub name: ProjectName,
+    /// What a token's `aud` must contain; `None`: it is not looked at.
+    pub audience: Option<String>,
+    /// What a token's `iss` must be; `None`: it is not looked at.
+    pub issuer: Option<String>,
+    /// In the order in which they were added, inactive ones too.
+    pub keys: Vec<Key>,
+}
+
+impl Project {
+    /// A project without keys that looks at neither `aud` nor `iss`.
+    pub fn new(name: ProjectName) -> Self {
+        Project {
+            name,
+            audience: None,
+            issuer: None,
+            keys: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_lower_case_letters_digits_underscore_and_hyphen() {
+        for good in ["a", "0", "demo", "a_b-c9", &"x".repeat(63)] {
+            assert_eq!(ProjectName::parse(good).unwrap().as_str(), good);
+        }
+        for bad in [
+            "",
+            "_a",
+            "-a",
+            "A",
+            "aB",
+            "a.b",
+            "a/b",
+            "..",
+            "a b",
+            "é",
+            "a\0",
+            "a\n",
+            &"x".repeat(64),
+        ] {
+            assert_eq!(ProjectName::parse(bad), Err(ProjectNameError), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn demo_is_a_good_name() {
+        assert_eq!(ProjectName::parse("demo").unwrap(), ProjectName::demo());
+    }
+}

@@ -1,0 +1,96 @@
+//! What `carillon …` does on the command line: serve, show and check settings, issue tokens.
+//!
+//! It reads arguments, hands over to the room in question and turns what comes back into text and an exit code: 0 all is
+//! well, 1 something is wrong (one line on standard error says what to do), 2 the arguments make no sense. What a command
+//! answers goes to standard output, everything else to standard error.
+
+mod config;
+mod lifetime;
+mod token;
+
+use std::fmt;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::node;
+use crate::settings::{Loaded, Problems};
+
+/// A real-time broker: backends emit events over HTTP, WebSocket clients are told what matches their condition.
+#[derive(Debug, Parser)]
+#[command(name = "carillon", version, about)]
+struct CommandLine {
+    /// A settings file (TOML); without it the defaults and the environment count.
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Runs a node until it is told to stop (what `carillon` alone does too).
+    Serve,
+    /// Shows or checks settings.
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
+    /// Issues tokens.
+    #[command(subcommand)]
+    Token(token::TokenCommand),
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{0}")]
+    Settings(#[from] Problems),
+    #[error("{0}")]
+    Token(#[from] token::TokenFailure),
+    #[error("{0}")]
+    Node(String),
+    #[error("cannot write to standard output: {0}")]
+    Output(std::io::Error),
+    /// What is wrong has been said already.
+    #[error("")]
+    Told,
+}
+
+/// Runs the command that the arguments of this process name.
+pub fn run() -> ExitCode {
+    let CommandLine { config, command } = CommandLine::parse();
+    let file = config.as_deref();
+    let outcome = match command.unwrap_or(Command::Serve) {
+        Command::Serve => serve(file),
+        Command::Config(command) => command.run(file),
+        Command::Token(command) => command.run(file),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Told) => ExitCode::FAILURE,
+        Err(failure) => {
+            tell(format_args!("carillon: {failure}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(file: Option<&Path>) -> Result<(), Failure> {
+    let settings = Loaded::from_process(file)?.settings;
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
+    node::serve(settings).map_err(|failure| Failure::Node(failure.to_string()))
+}
+
+/// Writes what a command answers.
+fn answer(text: impl fmt::Display) -> Result<(), Failure> {
+    // Not `println!`: it panics where the reader of a pipe has gone.
+    let mut output = std::io::stdout().lock();
+    write!(output, "{text}").and_then(|()| output.flush()).map_err(Failure::Output)
+}
+
+/// Writes a line for the operator.
+fn tell(text: impl fmt::Display) {
+    // Where standard error is closed, nobody is left to be told.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

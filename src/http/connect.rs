@@ -1,0 +1,153 @@
+//! The WebSocket's door: a request that asks for an upgrade becomes a session of its worker's hub, or is refused.
+//!
+//! The socket is taken out of HTTP's dispatcher for good, so that an idle session costs nothing there. A refused upgrade
+//! closes the connection, and what was pipelined behind it is dropped unread.
+
+use super::Doors;
+use super::admission::full;
+use super::error::{HttpError, RETRY_AFTER_SECONDS};
+use super::handshake::Handshake;
+use crate::auth::{Scope, TokenError};
+use crate::catalogue::KeyUse;
+use crate::metrics::Upgrade;
+use actix::Addr;
+use actix_codec::Framed;
+use actix_http::{Request, StatusCode, h1, header};
+use actors::counters::Limit;
+use actors::hub::{Adopt, SessionHub, Welcome};
+use actors::protocol::codes::ErrorCode;
+use actors::protocol::{frame, messages};
+use actors::session::{Grant, Place};
+use bytes::BytesMut;
+use std::io;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// How long a refused client has to read its answer.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// What a refused client may still send before it hangs up, in bytes.
+const FAREWELL_BYTES: usize = 256 * 1024;
+
+/// A request that asks for an upgrade, as the dispatcher hands it over.
+pub type UpgradeRequest = (Request, Framed<TcpStream, h1::Codec>);
+
+/// Judges one upgrade, and hands its socket to the hub or refuses it.
+pub async fn on_upgrade(doors: &Doors, hub: &Addr<SessionHub>, (request, framed): UpgradeRequest) -> io::Result<()> {
+    let parts = framed.into_parts();
+    // Answers to requests in front of the upgrade go out first.
+    let mut head = parts.write_buf;
+    match admit(doors, &request).await {
+        Ok((handshake, welcome, place)) => {
+            doors.metrics.count_upgrade(Upgrade::of_welcome(&welcome));
+            handshake.write_answer(&mut head);
+            let socket = parts.io.into_std()?;
+            hub.do_send(Adopt { socket, head: head.freeze(), early: parts.read_buf, welcome, place });
+            Ok(())
+        }
+        Err(error) => {
+            doors.metrics.count_upgrade(Upgrade::of_status(error.status));
+            write_refusal(&mut head, &error);
+            refuse(parts.io, &head).await
+        }
+    }
+}
+
+async fn admit<'a>(
+    doors: &Doors,
+    request: &'a Request,
+) -> Result<(Handshake<'a>, Welcome, Option<Place>), HttpError> {
+    let handshake = Handshake::read(request.head())?;
+    if doors.is_draining() {
+        let message = "the node stops: try again, or another node";
+        return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message));
+    }
+    if doors.admission.is_full() {
+        doors.counters.count_limit(Limit::Sessions);
+        return Err(full());
+    }
+    check_origin(doors, request)?;
+    let granted = grant(doors, &handshake.api_token, &handshake.user_token).await;
+    let place = match &granted {
+        Ok(grant) => doors.admission.admit(grant.user, request.head().peer_addr.map(|address| address.ip()))?,
+        Err(_) => None,
+    };
+    let welcome = match granted {
+        Ok(grant) => Welcome::Granted(grant),
+        Err((error, token)) => {
+            let error = messages::ErrorBody::new(error.code(), error.message(token));
+            Welcome::Refused(frame::text_frame(&messages::errors("TOKEN_VALIDATION", None, &error)))
+        }
+    };
+    doors.admission.enter()?;
+    Ok((handshake, welcome, place))
+}
+
+fn check_origin(doors: &Doors, request: &Request) -> Result<(), HttpError> {
+    let allowed = &doors.settings.http.allowed_origins;
+    let Some(origin) = request.head().headers.get(header::ORIGIN) else { return Ok(()) };
+    if allowed.is_empty() || allowed.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()) {
+        return Ok(());
+    }
+    let message = "pages of this origin may not connect: add it to http.allowed_origins";
+    Err(HttpError::new(StatusCode::FORBIDDEN, ErrorCode::AccessDenied, message))
+}
+
+/// What both tokens are good for.
+async fn grant(doors: &Doors, api: &str, user: &str) -> Result<Grant, (TokenError, KeyUse)> {
+    let authenticator = &doors.authenticator;
+    let api = authenticator.verify_api(api).await.map_err(|error| (error, KeyUse::Api))?;
+    api.require(Scope::Connect).map_err(|error| (error, KeyUse::Api))?;
+    let user = authenticator.verify_user(user, &api.project).await.map_err(|error| (error, KeyUse::User))?;
+    Ok(Grant {
+        project: api.project.to_shared(),
+        user: doors.admission.user(api.project.as_str(), &user.subject),
+        api_expires_at: api.expires_at.map(|end| end_of_session(doors, end)),
+        user_expires_at: end_of_session(doors, user.expires_at),
+    })
+}
+
+/// A token that is accepted within the leeway behind its end is good until that is over.
+pub(super) fn end_of_session(doors: &Doors, expires_at: u64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    if expires_at > now { expires_at } else { expires_at.saturating_add(doors.settings.auth.leeway_seconds) }
+}
+
+fn write_refusal(head: &mut BytesMut, error: &HttpError) {
+    let (status, body) = (error.status, error.body());
+    let mut lines = format!(
+        "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n",
+        status.as_u16(),
+        status.canonical_reason().unwrap_or_default(),
+        body.len()
+    );
+    if error.is_retryable() {
+        lines.push_str(&format!("Retry-After: {RETRY_AFTER_SECONDS}\r\n"));
+    }
+    if status == StatusCode::UPGRADE_REQUIRED {
+        lines.push_str("Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+    }
+    head.extend_from_slice(lines.as_bytes());
+    head.extend_from_slice(b"\r\n");
+    head.extend_from_slice(body.as_bytes());
+}
+
+/// Answers and hangs up, in an order that lets the client read: a socket that is dropped with bytes unread resets the
+/// connection, which destroys what was just written.
+async fn refuse(mut socket: TcpStream, answer: &[u8]) -> io::Result<()> {
+    let farewell = async {
+        socket.write_all(answer).await?;
+        socket.shutdown().await?;
+        let mut unread = [0; 4096];
+        let mut left = FAREWELL_BYTES;
+        while left > 0 {
+            match socket.read(&mut unread).await? {
+                0 => break,
+                count => left = left.saturating_sub(count),
+            }
+        }
+        Ok(())
+    };
+    tokio::time::timeout(FAREWELL, farewell).await.unwrap_or(Ok(()))
+}

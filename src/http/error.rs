@@ -1,0 +1,72 @@
+//! Errors as every door answers them: one JSON shape, the status beside the code.
+
+use crate::auth::TokenError;
+use crate::catalogue::KeyUse;
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header;
+use actors::emitter::EmitError;
+use actors::protocol::codes::ErrorCode;
+use serde_json::json;
+
+/// How long a backend waits before it tries again, in seconds.
+pub const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// An error on its way out: `{"success":false,"statusCode":…,"errors":[{"code":…,"message":…}]}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HttpError {
+    pub status: StatusCode,
+    pub code: ErrorCode,
+    pub message: String,
+}
+
+impl HttpError {
+    /// Pairs a status with a code and a sentence that says what to do.
+    pub fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> HttpError {
+        HttpError { status, code, message: message.into() }
+    }
+
+    /// 400.
+    pub fn bad_request(code: ErrorCode, message: impl Into<String>) -> HttpError {
+        HttpError::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// What a refused token is answered: 401, or 403 for a good token that may not do this.
+    pub fn of_token(error: TokenError, token: KeyUse) -> HttpError {
+        let status = match error.code() {
+            ErrorCode::TokenScope | ErrorCode::ProjectMismatch => StatusCode::FORBIDDEN,
+            ErrorCode::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::UNAUTHORIZED,
+        };
+        HttpError::new(status, error.code(), error.message(token))
+    }
+
+    /// What an emit that was not told is answered.
+    pub fn of_emit(error: EmitError) -> HttpError {
+        let status = match error.code() {
+            ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        HttpError::new(status, error.code(), error.to_string())
+    }
+
+    /// Whether the caller may try the same again, and is told when.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
+    }
+
+    /// The body.
+    pub fn body(&self) -> String {
+        let errors = [json!({"code": self.code.as_str(), "message": self.message})];
+        json!({"success": false, "statusCode": self.status.as_u16(), "errors": errors}).to_string()
+    }
+
+    /// The whole answer.
+    pub fn response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        if self.is_retryable() {
+            response.insert_header((header::RETRY_AFTER, RETRY_AFTER_SECONDS.to_string()));
+        }
+        response.content_type("application/json").body(self.body())
+    }
+}

@@ -1,0 +1,147 @@
+//! The opening handshake of RFC 6455 §4.2, judged by its letter. Pure: reads a request's head, writes an answer's.
+
+use super::error::HttpError;
+use actix_http::header::{self, HeaderMap, HeaderName};
+use actix_http::{Method, RequestHead, StatusCode, Version};
+use actors::protocol::codes::ErrorCode;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use sha1::{Digest, Sha1};
+use std::borrow::Cow;
+
+/// The one subprotocol that is spoken, and echoed where it is offered.
+const SUBPROTOCOL: &str = "carillon.v1";
+
+/// What is appended to the key before it is hashed (RFC 6455 §1.3).
+const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+
+const KEY_BYTES: usize = 16;
+const API_TOKEN: &str = "x-am-authorization";
+const USER_TOKEN: &str = "x-am-user-authorization";
+
+/// A handshake that is in order.
+#[derive(Debug)]
+pub struct Handshake<'a> {
+    accept: String,
+    speaks_subprotocol: bool,
+    /// The API token as it came, empty where there is none.
+    pub api_token: Cow<'a, str>,
+    /// The user token as it came, empty where there is none.
+    pub user_token: Cow<'a, str>,
+}
+
+impl<'a> Handshake<'a> {
+    /// Judges a request that asks for an upgrade.
+    pub fn read(head: &'a RequestHead) -> Result<Handshake<'a>, HttpError> {
+        if !matches!(head.uri.path(), "/" | "/ws") {
+            let message = "WebSockets are served at /ws and /";
+            return Err(HttpError::new(StatusCode::NOT_FOUND, ErrorCode::UnknownMessage, message));
+        }
+        check_request(head)?;
+        let offered = tokens(&head.headers, header::SEC_WEBSOCKET_PROTOCOL);
+        Ok(Handshake {
+            accept: accept(read_key(&head.headers)?),
+            speaks_subprotocol: offered.contains(&SUBPROTOCOL),
+            api_token: find_token(head, &offered, API_TOKEN, "api."),
+            user_token: find_token(head, &offered, USER_TOKEN, "user."),
+        })
+    }
+
+    /// The head of the `101` (RFC 6455 §4.2.2). Extensions are declined by not being named.
+    pub fn write_answer(&self, out: &mut impl bytes::BufMut) {
+        out.put_slice(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n");
+        out.put_slice(b"Sec-WebSocket-Accept: ");
+        out.put_slice(self.accept.as_bytes());
+        if self.speaks_subprotocol {
+            out.put_slice(b"\r\nSec-WebSocket-Protocol: ");
+            out.put_slice(SUBPROTOCOL.as_bytes());
+        }
+        out.put_slice(b"\r\n\r\n");
+    }
+}
+
+fn check_request(head: &RequestHead) -> Result<(), HttpError> {
+    let headers = &head.headers;
+    if head.method != Method::GET || head.version != Version::HTTP_11 {
+        return Err(malformed("a WebSocket handshake is a GET of HTTP/1.1"));
+    }
+    if !headers.contains_key(header::HOST) {
+        return Err(malformed("the header Host is missing"));
+    }
+    if !has_token(headers, header::UPGRADE, "websocket") {
+        return Err(malformed("the header Upgrade must name websocket"));
+    }
+    if !has_token(headers, header::CONNECTION, "upgrade") {
+        return Err(malformed("the header Connection must name Upgrade"));
+    }
+    let announces_body = headers.get(header::CONTENT_LENGTH).is_some_and(|length| length.as_bytes() != b"0");
+    if announces_body || headers.contains_key(header::TRANSFER_ENCODING) {
+        return Err(malformed("a WebSocket handshake has no body"));
+    }
+    match single(headers, header::SEC_WEBSOCKET_VERSION) {
+        Some(b"13") => Ok(()),
+        Some(_) => Err(HttpError::new(
+            StatusCode::UPGRADE_REQUIRED,
+            ErrorCode::UnknownMessage,
+            "only version 13 of the WebSocket protocol is spoken",
+        )),
+        None => Err(malformed("the header Sec-WebSocket-Version must be there once")),
+    }
+}
+
+fn malformed(message: &str) -> HttpError {
+    HttpError::bad_request(ErrorCode::UnknownMessage, message)
+}
+
+/// The value of a header that must be there once.
+fn single(headers: &HeaderMap, name: HeaderName) -> Option<&[u8]> {
+    let mut values = headers.get_all(name);
+    let value = values.next()?;
+    values.next().is_none().then(|| value.as_bytes().trim_ascii())
+}
+
+/// The elements of a comma-separated header, over all of its lines.
+fn tokens(headers: &HeaderMap, name: HeaderName) -> Vec<&str> {
+    let lines = headers.get_all(name).filter_map(|line| line.to_str().ok());
+    lines.flat_map(|line| line.split(',')).map(str::trim).filter(|token| !token.is_empty()).collect()
+}
+
+fn has_token(headers: &HeaderMap, name: HeaderName, wanted: &str) -> bool {
+    tokens(headers, name).iter().any(|token| token.eq_ignore_ascii_case(wanted))
+}
+
+/// The key as it stands, once it is sure to be 16 bytes in base64 (RFC 6455 §4.2.1 item 5).
+fn read_key(headers: &HeaderMap) -> Result<&[u8], HttpError> {
+    let key = single(headers, header::SEC_WEBSOCKET_KEY);
+    let is_good = |key: &&[u8]| STANDARD.decode(key).is_ok_and(|bytes| bytes.len() == KEY_BYTES);
+    key.filter(is_good).ok_or_else(|| malformed("the header Sec-WebSocket-Key must be 16 bytes in base64, once"))
+}
+
+fn accept(key: &[u8]) -> String {
+    STANDARD.encode(Sha1::new().chain_update(key).chain_update(ACCEPT_GUID).finalize())
+}
+
+/// One token, where it is found first: header, query string, subprotocol.
+fn find_token<'a>(head: &'a RequestHead, offered: &[&'a str], name: &str, prefix: &str) -> Cow<'a, str> {
+    if let Some(value) = head.headers.get(name) {
+        // What is not plain text is no token either; it is refused as such, not passed over.
+        return String::from_utf8_lossy(value.as_bytes());
+    }
+    let query = head.uri.query().unwrap_or_default();
+    let in_query = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
+    if let Some((_, value)) = in_query {
+        return value;
+    }
+    let in_subprotocol = offered.iter().find_map(|offer| offer.strip_prefix(prefix));
+    Cow::Borrowed(in_subprotocol.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_accept_value_is_that_of_the_standard() {
+        assert_eq!(accept(b"dGhlIHNhbXBsZSBub25jZQ=="), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
+    }
+}

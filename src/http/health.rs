@@ -1,0 +1,54 @@
+//! How the node is: alive, ready, in numbers.
+
+use super::Doors;
+use super::error::HttpError;
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpResponse, web};
+use actors::protocol::codes::ErrorCode;
+use serde_json::json;
+
+/// `GET /healthz`: the process serves requests.
+pub async fn live() -> HttpResponse {
+    HttpResponse::Ok().json(json!({"status": "ok"}))
+}
+
+/// `GET /readyz`: the node takes clients and tells them everything.
+pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
+    if doors.is_draining() {
+        let message = "the node stops";
+        return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
+    }
+    HttpResponse::Ok().json(json!({"status": "ready"}))
+}
+
+/// `GET /metrics`: OpenMetrics text.
+pub async fn metrics(doors: web::Data<Doors>) -> HttpResponse {
+    match doors.metrics.text() {
+        Ok(text) => HttpResponse::Ok().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(text),
+        Err(error) => {
+            log::error!("metrics cannot be written: {error}");
+            HttpResponse::InternalServerError().finish()
+        }
+    }
+}
+
+/// `GET /`: what this is.
+pub async fn product() -> HttpResponse {
+    HttpResponse::Ok().json(json!({"name": "Carillon", "version": env!("CARGO_PKG_VERSION")}))
+}
+
+/// `GET /ws` without an upgrade.
+pub async fn upgrade_required() -> HttpResponse {
+    let message = "open a WebSocket here: send Upgrade: websocket";
+    let mut response =
+        HttpError::new(StatusCode::UPGRADE_REQUIRED, ErrorCode::UnknownMessage, message).response();
+    let headers = response.headers_mut();
+    headers.insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
+    headers.insert(header::SEC_WEBSOCKET_VERSION, header::HeaderValue::from_static("13"));
+    response
+}
+
+/// Any other path.
+pub async fn no_route() -> HttpResponse {
+    HttpError::new(StatusCode::NOT_FOUND, ErrorCode::UnknownMessage, "nothing is served at this path").response()
+}

@@ -1,0 +1,87 @@
+//! The doors of a node: all routes on one page.
+//!
+//! | method and path | handler |
+//! | --- | --- |
+//! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node.rs`) |
+//! | `POST /api/system-api/{project}/emit-event-ws` | [`emit`] |
+//! | `GET /`, `GET /ws` | the product's name; 426 |
+//! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
+//! | `GET /try` and its files | [`console`] |
+//!
+//! What comes in is checked here and translated for the actors; what they answer is translated back. No driver is named
+//! in this folder.
+
+mod admission;
+pub mod connect;
+mod console;
+mod emit;
+mod error;
+mod handshake;
+mod health;
+
+pub use admission::{Admission, AdmissionLimits};
+pub use error::HttpError;
+
+use crate::auth::Authenticator;
+use crate::metrics::Metrics;
+use crate::settings::Settings;
+use actix::Addr;
+use actix_web::web::{self, ServiceConfig};
+use actors::counters::Counters;
+use actors::emitter::Emitter;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What all doors of a node share.
+pub struct Doors {
+    pub settings: Settings,
+    /// The node's name, as clients are told.
+    pub node: Arc<str>,
+    pub authenticator: Arc<Authenticator>,
+    pub admission: Admission,
+    pub emitter: Addr<Emitter>,
+    pub counters: Arc<Counters>,
+    pub metrics: Metrics,
+    is_draining: AtomicBool,
+}
+
+impl Doors {
+    /// Opens the doors.
+    pub fn new(
+        settings: Settings,
+        node: Arc<str>,
+        authenticator: Arc<Authenticator>,
+        admission: Admission,
+        emitter: Addr<Emitter>,
+        counters: Arc<Counters>,
+    ) -> Doors {
+        let metrics = Metrics::new(counters.clone());
+        let is_draining = AtomicBool::new(false);
+        Doors { settings, node, authenticator, admission, emitter, counters, metrics, is_draining }
+    }
+
+    /// From now on the node is not ready and takes no new session.
+    pub fn drain(&self) {
+        self.is_draining.store(true, Ordering::Release);
+    }
+
+    /// Whether the node stops.
+    pub fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Acquire)
+    }
+}
+
+/// All routes.
+pub fn routes(config: &mut ServiceConfig) {
+    config
+        .service(web::resource("/api/system-api/{project}/emit-event-ws").route(web::post().to(emit::emit)))
+        .service(web::resource("/healthz").route(web::get().to(health::live)))
+        .service(web::resource("/readyz").route(web::get().to(health::ready)))
+        .service(web::resource("/metrics").route(web::get().to(health::metrics)))
+        .service(web::resource("/").route(web::get().to(health::product)))
+        .service(web::resource("/ws").route(web::get().to(health::upgrade_required)))
+        .service(web::resource("/try").route(web::get().to(console::page)))
+        .service(web::resource("/try.css").route(web::get().to(console::style)))
+        .service(web::resource("/try.js").route(web::get().to(console::script)))
+        .default_service(web::to(health::no_route));
+}

@@ -1,0 +1,117 @@
+//! Which values of a setting make sense. Every number has a lower and an upper bound, so that a slip of the finger is
+//! refused at the start and not met as a strange failure later.
+
+use std::ops::RangeInclusive;
+
+use super::{Problem, Settings};
+
+/// The most sessions that a setting may ask for: more than a machine has ever held.
+const SESSIONS: u64 = 10_000_000;
+
+/// 16 MiB, where a message of JSON stops being one.
+const LONGEST_JSON: u64 = 16 << 20;
+
+/// A number, by its `section.key`, with what it may be.
+pub(super) struct Bound {
+    pub(super) key: &'static str,
+    value: u64,
+    pub(super) allowed: RangeInclusive<u64>,
+}
+
+impl Settings {
+    /// Judges the values. Empty where all is well; otherwise every problem names its `section.key`.
+    pub fn validate(&self) -> Vec<Problem> {
+        let mut problems: Vec<Problem> = self.numbers().into_iter().filter_map(Bound::judge).collect();
+        problems.extend(self.judge_texts());
+        problems.extend(self.judge_together());
+        problems
+    }
+
+    /// Every setting that is a number.
+    pub(super) fn numbers(&self) -> Vec<Bound> {
+        let Settings { http, catalogue, auth, session, limits, shutdown, .. } = self;
+        vec![
+            bound("http.workers", http.workers as u64, 0..=1024),
+            bound("http.backlog", http.backlog.into(), 1..=65_535),
+            bound("catalogue.cache_seconds", catalogue.cache_seconds, 1..=86_400),
+            bound("auth.leeway_seconds", auth.leeway_seconds, 0..=300),
+            bound("session.ping_seconds", session.ping_seconds, 1..=3_600),
+            bound("session.send_buffer_bytes", session.send_buffer_bytes as u64, 1_024..=1 << 30),
+            bound("session.close_seconds", session.close_seconds, 1..=60),
+            bound("limits.message_bytes", limits.message_bytes as u64, 1_024..=LONGEST_JSON),
+            bound("limits.subscriptions", limits.subscriptions as u64, 1..=10_000),
+            bound("limits.messages_per_second", limits.messages_per_second.into(), 1..=1_000_000),
+            bound("limits.sessions", limits.sessions as u64, 0..=SESSIONS),
+            bound("limits.sessions_per_user", limits.sessions_per_user as u64, 0..=SESSIONS),
+            bound("limits.sessions_per_address", limits.sessions_per_address as u64, 0..=SESSIONS),
+            bound("limits.emit_bytes", limits.emit_bytes as u64, 1_024..=LONGEST_JSON),
+            bound("limits.emit_batch", limits.emit_batch as u64, 1..=10_000),
+            bound("limits.emits_per_second", limits.emits_per_second.into(), 0..=10_000_000),
+            bound("limits.idempotency_keys", limits.idempotency_keys as u64, 1..=100_000_000),
+            bound("limits.idempotency_seconds", limits.idempotency_seconds, 1..=86_400),
+            bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=64 << 30),
+            bound("shutdown.seconds", shutdown.seconds, 1..=600),
+        ]
+    }
+
+    fn judge_texts(&self) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        if self.data.dir.as_os_str().is_empty() {
+            problems.push(out_of_bounds("data.dir", "must name a folder, such as ./data".to_owned()));
+        }
+        for origin in self.http.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
+            let cause = format!(
+                "must hold origins as browsers send them, such as https://app.example.com (lower case, no path, no final slash), not {origin:?}"
+            );
+            problems.push(out_of_bounds("http.allowed_origins", cause));
+        }
+        problems
+    }
+
+    /// Invariant: the longest emit fits into a session's send buffer and into the queue, or it could never be told.
+    fn judge_together(&self) -> Vec<Problem> {
+        let emit_bytes = self.limits.emit_bytes;
+        [
+            ("session.send_buffer_bytes", self.session.send_buffer_bytes),
+            ("limits.queued_bytes", self.limits.queued_bytes),
+        ]
+        .into_iter()
+        .filter(|(_, bytes)| *bytes < emit_bytes)
+        .map(|(key, bytes)| {
+            out_of_bounds(key, format!("must be at least limits.emit_bytes, which is {emit_bytes}, not {bytes}"))
+        })
+        .collect()
+    }
+}
+
+impl Bound {
+    fn judge(self) -> Option<Problem> {
+        let (least, most) = (self.allowed.start(), self.allowed.end());
+        let cause = || format!("must be {least} to {most}, not {}", self.value);
+        (!self.allowed.contains(&self.value)).then(|| out_of_bounds(self.key, cause()))
+    }
+}
+
+fn bound(key: &'static str, value: u64, allowed: RangeInclusive<u64>) -> Bound {
+    Bound { key, value, allowed }
+}
+
+fn out_of_bounds(key: &'static str, cause: String) -> Problem {
+    Problem::OutOfBounds { key, cause }
+}
+
+/// Whether the text is an origin as it stands in the header `Origin` (RFC 6454, section 6.2), or the opaque `null`.
+fn is_origin(text: &str) -> bool {
+    if text == "null" {
+        return true;
+    }
+    let Some((scheme, host)) = text.split_once("://") else {
+        return false;
+    };
+    let is_scheme_character = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
+    let is_host_character = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-._:[]".contains(&byte);
+    scheme.starts_with(|first: char| first.is_ascii_lowercase())
+        && scheme.bytes().all(is_scheme_character)
+        && !host.is_empty()
+        && host.bytes().all(is_host_character)
+}

@@ -1,0 +1,201 @@
+//! Puts the three sources of settings together: the defaults, a file, the environment. Later ones win, key by key.
+//!
+//! Everything that is wrong is found in one go: each override is tried alone on the defaults, so that one bad value
+//! does not hide the next.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use config::builder::DefaultState;
+use config::{Config, ConfigBuilder, ConfigError, File, FileFormat, Source as _, Value, ValueKind};
+
+use super::nearest::nearest;
+use super::source::{PREFIX, Source, key_of_variable, variable_of_key};
+use super::values::{innermost, mismatch, parse_as};
+use super::{Problem, Problems, Settings};
+
+/// The settings file that is compiled in.
+pub const DEFAULTS: &str = include_str!("../../config/default.toml");
+
+/// Settings that passed every check, with where each overridden key comes from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub settings: Settings,
+    /// By `section.key`; a key that is not here has its default.
+    overridden: BTreeMap<String, Source>,
+}
+
+/// A value that replaces a default.
+struct Override {
+    key: String,
+    value: Value,
+    from: Source,
+}
+
+impl Loaded {
+    /// Loads the settings. `environment` holds names and values; names that don't begin with `CARILLON__` are ignored.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, the variables and the values together.
+    pub fn from(
+        file: Option<&Path>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, Problems> {
+        let known = Known::from_defaults();
+        let mut problems = Vec::new();
+        let mut overrides = Vec::new();
+        if let Some(file) = file {
+            match read_file(file) {
+                Ok(sections) => known.sort_file(file, sections, &mut overrides, &mut problems),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        known.sort_environment(environment, &mut overrides, &mut problems);
+        overrides.retain(|candidate| match try_alone(candidate) {
+            Ok(()) => true,
+            Err(problem) => {
+                problems.push(problem);
+                false
+            }
+        });
+        let settings = apply(&overrides).expect("each of the overrides was tried on the defaults");
+        problems.extend(settings.validate());
+        if !problems.is_empty() {
+            return Err(Problems(problems));
+        }
+        let overridden = overrides.into_iter().map(|each| (each.key, each.from)).collect();
+        Ok(Self { settings, overridden })
+    }
+
+    /// Loads the settings with the environment of this process.
+    ///
+    /// # Errors
+    /// As [`Loaded::from`].
+    pub fn from_process(file: Option<&Path>) -> Result<Self, Problems> {
+        // A variable that is not UTF-8 is no reason to stop, unless it is one of ours: `parse_as` then refuses its value.
+        let environment = std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
+        Self::from(file, environment)
+    }
+
+    /// Where the value of `section.key` comes from.
+    pub fn source(&self, key: &str) -> &Source {
+        self.overridden.get(key).unwrap_or(&Source::Default)
+    }
+}
+
+/// The known keys, by `section.key`, with the default that tells what kind of value each holds.
+struct Known(BTreeMap<String, Value>);
+
+impl Known {
+    fn from_defaults() -> Self {
+        let sections = File::from_str(DEFAULTS, FileFormat::Toml).collect().expect("the compiled-in defaults are TOML");
+        Self(flatten(sections))
+    }
+
+    fn sort_file(
+        &self,
+        file: &Path,
+        sections: config::Map<String, Value>,
+        overrides: &mut Vec<Override>,
+        problems: &mut Vec<Problem>,
+    ) {
+        for (key, value) in flatten(sections) {
+            let from = Source::File(file.to_owned());
+            match self.0.get(&key) {
+                None => problems.push(self.unknown(key, from)),
+                Some(default) => match mismatch(default, &value) {
+                    Some(cause) => problems.push(Problem::Malformed { key, cause, from }),
+                    None => overrides.push(Override { key, value, from }),
+                },
+            }
+        }
+    }
+
+    fn sort_environment(
+        &self,
+        environment: impl IntoIterator<Item = (String, String)>,
+        overrides: &mut Vec<Override>,
+        problems: &mut Vec<Problem>,
+    ) {
+        let ours: BTreeMap<_, _> = environment.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+        for (name, text) in ours {
+            let key = key_of_variable(&name);
+            let from = Source::Environment(name.clone());
+            match self.0.get(&key).filter(|_| variable_of_key(&key) == name) {
+                None => problems.push(self.unknown(key, from)),
+                Some(default) => match parse_as(default, &text) {
+                    Err(cause) => problems.push(Problem::Malformed { key, cause, from }),
+                    Ok(value) => overrides.push(Override { key, value, from }),
+                },
+            }
+        }
+    }
+
+    fn unknown(&self, key: String, from: Source) -> Problem {
+        let nearest = nearest(&key, self.0.keys().map(String::as_str));
+        let nearest = match from {
+            Source::Environment(_) => variable_of_key(nearest),
+            _ => nearest.to_owned(),
+        };
+        Problem::UnknownKey { key, nearest, from }
+    }
+}
+
+/// The settings of the compiled-in file alone.
+pub(super) fn defaults() -> Settings {
+    apply(&[]).expect("the compiled-in defaults are settings")
+}
+
+fn read_file(path: &Path) -> Result<config::Map<String, Value>, Problem> {
+    let file = || Source::File(path.to_owned());
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Problem::Unreadable { file: file(), cause: error.to_string() })?;
+    File::from_str(&text, FileFormat::Toml)
+        .collect()
+        .map_err(|error| Problem::NotToml { file: file(), cause: one_line(&error.to_string()) })
+}
+
+/// The position and the cause out of an error of the TOML parser, which draws the line in question between them.
+fn one_line(error: &str) -> String {
+    let mut lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
+    match (lines.next(), lines.next_back()) {
+        (Some(position), Some(cause)) => format!("{position}: {cause}"),
+        (position, _) => position.unwrap_or_default().to_owned(),
+    }
+}
+
+/// Every value with its `section.key`, in order. What stands outside of a section, or is a section in a section, keeps
+/// its name and is refused as an unknown key or a wrong kind of value.
+fn flatten(sections: config::Map<String, Value>) -> BTreeMap<String, Value> {
+    let mut values = BTreeMap::new();
+    for (section, value) in sections {
+        match value.kind {
+            ValueKind::Table(keys) => {
+                values.extend(keys.into_iter().map(|(key, value)| (format!("{section}.{key}"), value)));
+            }
+            kind => {
+                values.insert(section, Value::new(None, kind));
+            }
+        }
+    }
+    values
+}
+
+fn try_alone(candidate: &Override) -> Result<(), Problem> {
+    apply(std::slice::from_ref(candidate)).map(drop).map_err(|error| Problem::Malformed {
+        key: candidate.key.clone(),
+        cause: innermost(error),
+        from: candidate.from.clone(),
+    })
+}
+
+fn apply(overrides: &[Override]) -> Result<Settings, ConfigError> {
+    let defaults: ConfigBuilder<DefaultState> =
+        Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+    overrides
+        .iter()
+        .try_fold(defaults, |builder, each| builder.set_override(&each.key, each.value.clone()))?
+        .build()?
+        .try_deserialize()
+}

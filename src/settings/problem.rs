@@ -1,0 +1,39 @@
+//! What can be wrong with settings, in words that say where to look.
+
+use std::fmt;
+
+use super::Source;
+
+/// One thing that is wrong. Its text is one line and, where it is about a key, begins with `section.key`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// The file cannot be read.
+    #[error("{file}: cannot be read: {cause}")]
+    Unreadable { file: Source, cause: String },
+    /// The file is not TOML.
+    #[error("{file}: {cause}")]
+    NotToml { file: Source, cause: String },
+    /// No such section or key.
+    #[error("{}: no such key ({from}), did you mean {nearest}?", .key.escape_debug())]
+    UnknownKey { key: String, nearest: String, from: Source },
+    /// The value cannot be read as what the key holds.
+    #[error("{key}: {cause} ({from})")]
+    Malformed { key: String, cause: String, from: Source },
+    /// The value can be read, but is outside the bounds of its key.
+    #[error("{key}: {cause}")]
+    OutOfBounds { key: &'static str, cause: String },
+}
+
+/// All that is wrong, never empty. Its text is one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Problems(pub Vec<Problem>);
+
+impl fmt::Display for Problems {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, problem) in self.0.iter().enumerate() {
+            let separator = if position == 0 { "" } else { "; " };
+            write!(formatter, "{separator}{problem}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,273 @@
+//! Holds what the reference of the settings promises, over every key.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write as _;
+
+use toml::Value;
+
+use super::layers::DEFAULTS;
+use super::source::variable_of_key;
+use super::*;
+
+/// A good value for each key that differs from its default, in TOML and as an environment variable has it.
+const OTHER_VALUES: &[(&str, &str, &str)] = &[
+    ("http.bind", "'[::1]:9000'", "[::1]:9000"),
+    ("http.workers", "3", "3"),
+    ("http.allowed_origins", "['https://a.example', 'http://b.example:81']", "https://a.example, http://b.example:81"),
+    ("http.backlog", "16", "16"),
+    ("data.dir", "'/var/lib/carillon'", "/var/lib/carillon"),
+    ("catalogue.kind", "'embedded'", "embedded"),
+    ("catalogue.cache_seconds", "7", "7"),
+    ("catalogue.demo", "false", "false"),
+    ("bus.kind", "'local'", "local"),
+    ("auth.leeway_seconds", "0", "0"),
+    ("session.ping_seconds", "2", "2"),
+    ("session.send_buffer_bytes", "300000", "300000"),
+    ("session.close_seconds", "1", "1"),
+    ("limits.message_bytes", "2048", "2048"),
+    ("limits.subscriptions", "7", "7"),
+    ("limits.messages_per_second", "7", "7"),
+    ("limits.sessions", "7", "7"),
+    ("limits.sessions_per_user", "7", "7"),
+    ("limits.sessions_per_address", "7", "7"),
+    ("limits.emit_bytes", "2048", "2048"),
+    ("limits.emit_batch", "7", "7"),
+    ("limits.emits_per_second", "7", "7"),
+    ("limits.idempotency_keys", "7", "7"),
+    ("limits.idempotency_seconds", "7", "7"),
+    ("limits.queued_bytes", "300000", "300000"),
+    ("shutdown.seconds", "7", "7"),
+];
+
+/// Values that are refused, in TOML: for each bound one.
+const REFUSED_VALUES: &[(&str, &str)] = &[
+    ("http.bind", "'localhost:8080'"),
+    ("http.bind", "'127.0.0.1'"),
+    ("http.workers", "1025"),
+    ("http.workers", "-1"),
+    ("http.allowed_origins", "['https://a.example/']"),
+    ("http.allowed_origins", "['a.example']"),
+    ("http.allowed_origins", "['*']"),
+    ("http.allowed_origins", "[1]"),
+    ("http.allowed_origins", "'https://a.example'"),
+    ("http.backlog", "0"),
+    ("http.backlog", "65536"),
+    ("data.dir", "''"),
+    ("catalogue.kind", "'mongo'"),
+    ("catalogue.cache_seconds", "0"),
+    ("catalogue.cache_seconds", "86401"),
+    ("catalogue.demo", "1"),
+    ("bus.kind", "'redis'"),
+    ("auth.leeway_seconds", "301"),
+    ("session.ping_seconds", "0"),
+    ("session.ping_seconds", "3601"),
+    ("session.ping_seconds", "1.5"),
+    ("session.send_buffer_bytes", "1023"),
+    ("session.send_buffer_bytes", "262143"),
+    ("session.send_buffer_bytes", "1073741825"),
+    ("session.close_seconds", "0"),
+    ("session.close_seconds", "61"),
+    ("limits.message_bytes", "1023"),
+    ("limits.message_bytes", "16777217"),
+    ("limits.message_bytes", "true"),
+    ("limits.subscriptions", "0"),
+    ("limits.subscriptions", "10001"),
+    ("limits.messages_per_second", "0"),
+    ("limits.messages_per_second", "1000001"),
+    ("limits.messages_per_second", "99999999999"),
+    ("limits.sessions", "10000001"),
+    ("limits.sessions_per_user", "10000001"),
+    ("limits.sessions_per_address", "10000001"),
+    ("limits.emit_bytes", "1023"),
+    ("limits.emit_bytes", "16777217"),
+    ("limits.emit_batch", "0"),
+    ("limits.emit_batch", "10001"),
+    ("limits.emits_per_second", "10000001"),
+    ("limits.idempotency_keys", "0"),
+    ("limits.idempotency_keys", "100000001"),
+    ("limits.idempotency_seconds", "0"),
+    ("limits.idempotency_seconds", "86401"),
+    ("limits.queued_bytes", "65535"),
+    ("limits.queued_bytes", "68719476737"),
+    ("shutdown.seconds", "0"),
+    ("shutdown.seconds", "601"),
+    ("shutdown.seconds", "'10'"),
+];
+
+fn load(file: &str, environment: &[(&str, &str)]) -> Result<Loaded, Problems> {
+    let mut temporary = tempfile::NamedTempFile::new().unwrap();
+    temporary.write_all(file.as_bytes()).unwrap();
+    let environment = environment.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+    Loaded::from(Some(temporary.path()), environment)
+}
+
+fn refusal(file: &str, environment: &[(&str, &str)]) -> String {
+    load(file, environment).unwrap_err().to_string()
+}
+
+fn line(key: &str, value: &str) -> String {
+    let (section, key) = key.split_once('.').unwrap();
+    format!("[{section}]\n{key} = {value}\n")
+}
+
+fn by_key(sections: &toml::Table) -> BTreeMap<String, Value> {
+    let keys = |(section, keys): (&String, &Value)| {
+        let section = section.clone();
+        keys.as_table().unwrap().clone().into_iter().map(move |(key, value)| (format!("{section}.{key}"), value))
+    };
+    sections.iter().flat_map(keys).collect()
+}
+
+fn values(settings: &Settings) -> BTreeMap<String, Value> {
+    by_key(&toml::Table::try_from(settings).unwrap())
+}
+
+#[test]
+fn the_default_file_has_exactly_the_keys_and_values_of_the_settings() {
+    assert_eq!(by_key(&DEFAULTS.parse().unwrap()), values(&Settings::default()));
+    assert_eq!(Settings::default().validate(), []);
+}
+
+#[test]
+fn every_key_of_the_default_file_has_a_comment() {
+    let mut previous = "";
+    for line in DEFAULTS.lines() {
+        assert!(!line.contains(" = ") || previous.starts_with('#'), "{line} has no comment above it");
+        previous = line;
+    }
+}
+
+#[test]
+fn the_comments_of_the_default_file_tell_the_bounds() {
+    for bound in Settings::default().numbers() {
+        let (section, key) = bound.key.split_once('.').unwrap();
+        let section = &DEFAULTS[DEFAULTS.find(&format!("[{section}]")).unwrap()..];
+        let before = &section[..section.find(&format!("\n{key} = ")).unwrap()];
+        let comment = &before[before.rfind(" = ").unwrap_or(0)..];
+        let bounds = format!("{} to {}", bound.allowed.start(), bound.allowed.end());
+        assert!(comment.contains(&bounds), "the comment of {} does not say {bounds}", bound.key);
+    }
+}
+
+#[test]
+fn every_number_has_bounds() {
+    let bounded: BTreeSet<_> = Settings::default().numbers().iter().map(|bound| bound.key.to_owned()).collect();
+    let numbers = values(&Settings::default()).into_iter().filter(|(_, value)| value.is_integer());
+    assert_eq!(bounded, numbers.map(|(key, _)| key).collect());
+}
+
+#[test]
+fn every_key_can_be_overridden_by_a_file_and_by_the_environment() {
+    let keys: BTreeSet<_> = OTHER_VALUES.iter().map(|(key, ..)| key.to_string()).collect();
+    assert_eq!(keys, values(&Settings::default()).into_keys().collect(), "OTHER_VALUES lacks a key");
+    for (key, value, text) in OTHER_VALUES {
+        // What has a lower bound in another setting needs that one lowered too.
+        let expected = by_key(&line(key, value).parse().unwrap()).remove(*key).unwrap();
+        let from_file = load(&line(key, value), &[]).unwrap();
+        assert_eq!(values(&from_file.settings)[*key], expected, "{key} in a file");
+        assert!(matches!(from_file.source(key), Source::File(_)), "{key}");
+        let variable = variable_of_key(key);
+        let from_environment = load("", &[(&variable, text)]).unwrap();
+        assert_eq!(values(&from_environment.settings)[*key], expected, "{variable}");
+        assert_eq!(from_environment.source(key), &Source::Environment(variable));
+    }
+}
+
+#[test]
+fn every_bound_refuses_what_is_past_it_and_names_the_key() {
+    for (key, value) in REFUSED_VALUES {
+        let refusal = refusal(&line(key, value), &[]);
+        assert!(refusal.starts_with(&format!("{key}: must ")), "{key} = {value} gave {refusal:?}");
+    }
+    let refused: BTreeSet<_> = REFUSED_VALUES.iter().map(|(key, _)| key.to_string()).collect();
+    assert_eq!(refused, values(&Settings::default()).into_keys().collect(), "a key has no refused example");
+}
+
+#[test]
+fn bounds_themselves_are_allowed() {
+    for bound in Settings::default().numbers() {
+        for value in [bound.allowed.start(), bound.allowed.end()] {
+            // The longest emit must fit into buffer and queue: raise or lower the others with it.
+            let file = match bound.key {
+                "limits.emit_bytes" => {
+                    format!("[session]\nsend_buffer_bytes = {}\n[limits]\nemit_bytes = {value}", 1 << 30)
+                }
+                "session.send_buffer_bytes" => line(bound.key, &value.to_string()) + "[limits]\nemit_bytes = 1024",
+                "limits.queued_bytes" => line(bound.key, &value.to_string()) + "emit_bytes = 1024",
+                _ => line(bound.key, &value.to_string()),
+            };
+            assert!(load(&file, &[]).is_ok(), "{file}");
+        }
+    }
+}
+
+#[test]
+fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
+    let file = "[http]\nworkers = 2\nbacklog = 64\n";
+    let loaded = load(file, &[("CARILLON__HTTP__WORKERS", "3")]).unwrap();
+    assert_eq!(loaded.settings.http.workers, 3);
+    assert_eq!(loaded.settings.http.backlog, 64);
+    assert_eq!(loaded.settings.http.bind, Settings::default().http.bind);
+    assert_eq!(loaded.source("http.workers"), &Source::Environment("CARILLON__HTTP__WORKERS".to_owned()));
+    assert!(matches!(loaded.source("http.backlog"), Source::File(_)));
+    assert_eq!(loaded.source("http.bind"), &Source::Default);
+}
+
+#[test]
+fn an_unknown_key_of_a_file_is_refused_with_the_nearest_known_one() {
+    assert!(refusal("[http]\nbnid = 1", &[]).starts_with("http.bnid: no such key ("));
+    assert!(refusal("[http]\nbnid = 1", &[]).ends_with("), did you mean http.bind?"));
+    assert!(refusal("[htpp]\nbind = 1", &[]).ends_with("did you mean http.bind?"));
+    assert!(refusal("ping_seconds = 1", &[]).ends_with("did you mean session.ping_seconds?"));
+    assert!(refusal("[limits.sessions]\nuser = 1", &[]).starts_with("limits.sessions: must be a whole number"));
+}
+
+#[test]
+fn an_unknown_variable_is_refused_with_the_nearest_known_one() {
+    let refusal = refusal("", &[("CARILLON__HTTP__BNID", "1")]);
+    assert_eq!(refusal, "http.bnid: no such key (CARILLON__HTTP__BNID), did you mean CARILLON__HTTP__BIND?");
+    for name in ["CARILLON__", "CARILLON__HTTP", "CARILLON__http__bind", "CARILLON__HTTP.BIND"] {
+        assert!(load("", &[(name, "1")]).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn variables_that_are_not_ours_are_ignored() {
+    let environment = [("CARILLON_SERVICE_HOST", "10.0.0.1"), ("PATH", "/bin"), ("carillon__http__bind", "x")];
+    assert_eq!(load("", &environment).unwrap().settings, Settings::default());
+}
+
+#[test]
+fn all_problems_are_told_at_once_and_each_in_one_line() {
+    let file = "[http]\nbind = 'localhost:1'\nworkers = 2000\n\"a\\nb\" = 1\n[session]\nping_seconds = 'x'\n";
+    let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "redis")]).unwrap_err();
+    let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    for key in ["http.bind: ", "http.workers: ", r"http.a\nb: ", "session.ping_seconds: ", "bus.kind: "] {
+        assert_eq!(lines.iter().filter(|line| line.starts_with(key)).count(), 1, "{key} in {lines:?}");
+    }
+    assert_eq!(lines.len(), 5);
+    assert!(lines.iter().all(|line| line.lines().count() == 1));
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_refused_with_its_line() {
+    let refusal = refusal("[http]\nbind = = 1\n", &[]);
+    assert!(refusal.contains("line 2") && refusal.lines().count() == 1, "{refusal}");
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_refused_by_name() {
+    let refusal = Loaded::from(Some("/nonexistent/carillon.toml".as_ref()), []).unwrap_err().to_string();
+    assert!(refusal.starts_with("/nonexistent/carillon.toml: cannot be read: "), "{refusal}");
+}
+
+#[test]
+fn the_listing_is_a_settings_file_that_says_the_same() {
+    let environment =
+        [("CARILLON__DATA__DIR", "a \"b\"\n#c"), ("CARILLON__HTTP__ALLOWED_ORIGINS", "https://a.example")];
+    let loaded = load("[limits]\nsessions = 9", &environment).unwrap();
+    let listing = loaded.to_toml();
+    assert_eq!(load(&listing, &[]).unwrap().settings, loaded.settings, "{listing}");
+    assert!(listing.contains("  # CARILLON__DATA__DIR\n"), "{listing}");
+    assert!(listing.contains("workers = 0  # default\n"), "{listing}");
+}

@@ -1,0 +1,243 @@
+//! The real binary, as an operator runs it: settings shown and checked, tokens issued, and how failures end.
+
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use carillon::catalogue::{Catalogue as _, EmbeddedCatalogue, KeyMaterial, KeyUse, NodeLock, ProjectName};
+use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
+
+fn carillon(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_carillon"));
+    command.args(arguments);
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("CARILLON__") {
+            command.env_remove(name);
+        }
+    }
+    command.envs(environment.iter().copied()).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn write_file(folder: &Path, text: &str) -> String {
+    let path = folder.join("carillon.toml");
+    std::fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn config_print_shows_every_key_with_its_value_and_source() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write_file(folder.path(), "[http]\nworkers = 2\nbacklog = 64\n");
+    let printed = carillon(&["config", "print", "--config", &file], &[("CARILLON__HTTP__WORKERS", "3")]);
+    assert_eq!(printed.status.code(), Some(0));
+    assert_eq!(text(&printed.stderr), "");
+    let printed = text(&printed.stdout);
+    assert!(printed.contains("workers = 3  # CARILLON__HTTP__WORKERS\n"), "{printed}");
+    assert!(printed.contains(&format!("backlog = 64  # {file}\n")), "{printed}");
+    assert!(printed.contains("bind = \"127.0.0.1:8080\"  # default\n"), "{printed}");
+    let defaults: toml::Table = include_str!("../config/default.toml").parse().unwrap();
+    let printed: toml::Table = printed.parse().unwrap();
+    let keys = |table: &toml::Table| -> Vec<String> {
+        table
+            .iter()
+            .flat_map(|(section, keys)| keys.as_table().unwrap().keys().map(move |key| format!("{section}.{key}")))
+            .collect()
+    };
+    assert_eq!(keys(&printed), keys(&defaults));
+}
+
+#[test]
+fn config_check_says_ok_about_a_good_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write_file(folder.path(), "[session]\nping_seconds = 30\n");
+    for arguments in [&["config", "check", &file][..], &["config", "check", "--config", &file], &["config", "check"]] {
+        let checked = carillon(arguments, &[]);
+        assert_eq!((checked.status.code(), text(&checked.stdout)), (Some(0), "ok\n"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn config_check_tells_every_problem_on_a_line_and_exits_1() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write_file(folder.path(), "[http]\nbnid = '127.0.0.1:1'\nworkers = 5000\n[bus]\nkind = 'redis'\n");
+    let checked = carillon(&["config", "check", &file], &[("CARILLON__SESSION__PING", "1")]);
+    assert_eq!(checked.status.code(), Some(1));
+    assert_eq!(text(&checked.stdout), "");
+    let problems = text(&checked.stderr);
+    let expected = [
+        format!("http.bnid: no such key ({file}), did you mean http.bind?"),
+        "session.ping: no such key (CARILLON__SESSION__PING), did you mean CARILLON__SESSION__PING_SECONDS?".to_owned(),
+        format!("bus.kind: must be one of \"local\", not \"redis\" ({file})"),
+        "http.workers: must be 0 to 1024, not 5000".to_owned(),
+    ];
+    assert_eq!(problems.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn config_check_refuses_a_file_that_is_not_there() {
+    let checked = carillon(&["config", "check", "/nonexistent/carillon.toml"], &[]);
+    assert_eq!(checked.status.code(), Some(1));
+    assert!(text(&checked.stderr).starts_with("/nonexistent/carillon.toml: cannot be read: "));
+}
+
+#[test]
+fn a_node_with_bad_settings_says_so_in_one_line_and_exits_1() {
+    for arguments in [&["serve"][..], &[]] {
+        let refused = carillon(arguments, &[("CARILLON__HTTP__BIND", "localhost:8080")]);
+        assert_eq!(refused.status.code(), Some(1));
+        assert_eq!(text(&refused.stdout), "");
+        let problem = text(&refused.stderr);
+        assert!(problem.starts_with("carillon: http.bind: must be an IP address and a port"), "{problem}");
+        assert!(problem.contains("CARILLON__HTTP__BIND"), "{problem}");
+        assert_eq!(problem.lines().count(), 1);
+    }
+}
+
+#[test]
+fn arguments_that_make_no_sense_exit_2() {
+    for arguments in [&["sreve"][..], &["config"], &["config", "print", "--colour"], &["serve", "--config"]] {
+        let refused = carillon(arguments, &[]);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+        assert_eq!(text(&refused.stdout), "");
+    }
+}
+
+/// A data folder as a first start leaves it, and the environment that names it.
+struct DataFolder {
+    folder: tempfile::TempDir,
+    catalogue: EmbeddedCatalogue,
+}
+
+impl DataFolder {
+    fn with_demo() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = EmbeddedCatalogue::open(folder.path()).unwrap();
+        assert!(runtime().block_on(catalogue.ensure_demo()).unwrap());
+        Self { folder, catalogue }
+    }
+
+    fn carillon(&self, arguments: &[&str]) -> Output {
+        carillon(arguments, &[("CARILLON__DATA__DIR", self.folder.path().to_str().unwrap())])
+    }
+
+    /// The one line that a token command prints, whose signature the project's key must bear out.
+    fn claims(&self, key_use: KeyUse, arguments: &[&str]) -> serde_json::Value {
+        let printed = self.carillon(arguments);
+        assert_eq!(text(&printed.stderr), "");
+        assert_eq!(printed.status.code(), Some(0));
+        let token = text(&printed.stdout).strip_suffix('\n').unwrap();
+        assert!(!token.contains(char::is_whitespace), "{token:?}");
+        let project = runtime().block_on(self.catalogue.project(&ProjectName::demo())).unwrap().unwrap();
+        let key = project.keys.into_iter().find(|key| key.key_use == key_use).unwrap();
+        let KeyMaterial::Secret(secret) = key.material else { panic!("the demo's keys are secrets") };
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.required_spec_claims.clear();
+        let decoded = decode(token, &DecodingKey::from_secret(&secret).unwrap(), &validation).unwrap();
+        assert_eq!(decoded.header.kid.as_deref(), Some(key.id.as_str()));
+        decoded.claims
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().build().unwrap()
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// Whether a claim `exp` lies `seconds` behind now, which the run of a command may have passed by a little.
+fn ends_after(claims: &serde_json::Value, before: u64, seconds: u64) -> bool {
+    (before + seconds..=now() + seconds).contains(&claims["exp"].as_u64().unwrap())
+}
+
+#[test]
+fn token_api_prints_a_token_with_name_and_scopes_that_never_expires() {
+    let data = DataFolder::with_demo();
+    let arguments = ["token", "api", "--project", "demo", "--name", "shop", "--scope", "connect,emit"];
+    let expected = serde_json::json!({"project": "demo", "sub": "shop", "scope": ["connect", "emit"]});
+    assert_eq!(data.claims(KeyUse::Api, &arguments), expected);
+}
+
+#[test]
+fn token_api_ends_when_its_time_to_live_has_passed() {
+    let data = DataFolder::with_demo();
+    let before = now();
+    let arguments = ["token", "api", "--project", "demo", "--name", "shop", "--scope", "admin", "--ttl", "7d"];
+    let claims = data.claims(KeyUse::Api, &arguments);
+    assert!(ends_after(&claims, before, 604_800), "{claims}");
+    assert_eq!(claims["scope"], serde_json::json!(["admin"]));
+}
+
+#[test]
+fn token_user_lasts_an_hour_and_carries_claims() {
+    let data = DataFolder::with_demo();
+    let before = now();
+    let claims = ["--claim", "role=editor", "--claim", "level=9007199254740993", "--claim", "tags=[\"a=b\"]"];
+    let arguments = [&["token", "user", "--project", "demo", "--sub", "u42"][..], &claims].concat();
+    let claims = data.claims(KeyUse::User, &arguments);
+    assert!(ends_after(&claims, before, 3_600), "{claims}");
+    assert_eq!((&claims["project"], &claims["sub"]), (&"demo".into(), &"u42".into()));
+    assert_eq!((&claims["role"], &claims["level"]), (&"editor".into(), &9_007_199_254_740_993_u64.into()));
+    assert_eq!(claims["tags"], serde_json::json!(["a=b"]));
+}
+
+#[test]
+fn token_commands_work_while_a_node_holds_the_data_folder() {
+    let data = DataFolder::with_demo();
+    let _node = NodeLock::acquire(data.folder.path()).unwrap();
+    let arguments = ["token", "user", "--project", "demo", "--sub", "u42", "--ttl", "90s"];
+    assert_eq!(data.claims(KeyUse::User, &arguments)["sub"], "u42");
+}
+
+#[test]
+fn token_commands_that_cannot_sign_say_why_in_one_line_and_exit_1() {
+    let data = DataFolder::with_demo();
+    let user = ["token", "user", "--project", "demo", "--sub", "u42"];
+    let cases = [
+        ([&["token", "user", "--project", "none", "--sub", "u42"][..], &[]].concat(), "there is no project none in "),
+        ([&user[..], &["--claim", "exp=1"]].concat(), "the claim exp "),
+        ([&user[..], &["--claim", "a=1", "--claim", "a=2"]].concat(), "the claim a "),
+        (vec!["token", "user", "--project", "demo", "--sub", ""], "a name or user id "),
+    ];
+    for (arguments, problem) in cases {
+        let refused = data.carillon(&arguments);
+        assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(1), ""), "{arguments:?}");
+        let told = text(&refused.stderr);
+        assert!(told.starts_with(&format!("carillon: {problem}")) && told.lines().count() == 1, "{told}");
+    }
+}
+
+#[test]
+fn token_commands_do_not_make_a_data_folder() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("data");
+    let arguments = ["token", "user", "--project", "demo", "--sub", "u42"];
+    let refused = carillon(&arguments, &[("CARILLON__DATA__DIR", folder.to_str().unwrap())]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).starts_with("carillon: there is no data folder "));
+    assert!(!folder.exists());
+}
+
+#[test]
+fn token_arguments_that_make_no_sense_exit_2() {
+    let api = ["token", "api", "--project", "demo", "--name", "shop"];
+    let user = ["token", "user", "--project", "demo", "--sub", "u42"];
+    let cases = [
+        api.to_vec(),
+        [&api[..], &["--scope", "connect,publish"]].concat(),
+        [&api[..], &["--scope", ""]].concat(),
+        [&api[..], &["--scope", "emit", "--ttl", "0s"]].concat(),
+        [&user[..], &["--ttl", "1000000d"]].concat(),
+        [&user[..], &["--claim", "role"]].concat(),
+        vec!["token", "user", "--project", "De Mo", "--sub", "u42"],
+    ];
+    for arguments in cases {
+        let refused = carillon(&arguments, &[]);
+        assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(2), ""), "{arguments:?}");
+    }
+}

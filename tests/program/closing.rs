@@ -40,23 +40,14 @@ async fn a_broken_frame_is_closed_with_1002() {
     let node = Node::start(&[]);
     let rows: [(&str, Vec<u8>); 9] = [
         ("not masked", vec![TEXT, 2, b'{', b'}']),
-        (
-            "a reserved bit",
-            vec![TEXT | 0x40, 0x82, 0, 0, 0, 0, b'{', b'}'],
-        ),
+        ("a reserved bit", vec![TEXT | 0x40, 0x82, 0, 0, 0, 0, b'{', b'}']),
         ("a reserved opcode", vec![0x83, 0x80, 0, 0, 0, 0]),
         ("a reserved control opcode", vec![0x8b, 0x80, 0, 0, 0, 0]),
         ("a continuation of nothing", vec![0x80, 0x80, 0, 0, 0, 0]),
         ("a fragmented ping", vec![0x09, 0x80, 0, 0, 0, 0]),
-        (
-            "a ping of 126 bytes",
-            [vec![PING, 0xfe, 0, 126, 0, 0, 0, 0], vec![0; 126]].concat(),
-        ),
+        ("a ping of 126 bytes", [vec![PING, 0xfe, 0, 126, 0, 0, 0, 0], vec![0; 126]].concat()),
         ("a close of one byte", vec![CLOSE, 0x81, 0, 0, 0, 0, 3]),
-        (
-            "a close with a reserved code",
-            vec![CLOSE, 0x82, 0, 0, 0, 0, 0x03, 0xed],
-        ),
+        ("a close with a reserved code", vec![CLOSE, 0x82, 0, 0, 0, 0, 0x03, 0xed]),
     ];
     for (what, bytes) in rows {
         let mut socket = raw(&node).await;
@@ -80,13 +71,7 @@ async fn a_binary_message_is_closed_with_1003() {
 #[tokio::test]
 async fn text_that_is_not_utf8_is_closed_with_1007() {
     let node = Node::start(&[]);
-    for bytes in [
-        &b"\xff"[..],
-        b"\xc0\xaf",
-        b"\xed\xa0\x80",
-        b"\xf4\x90\x80\x80",
-        b"{\"a\":\"\xc3\"}",
-    ] {
+    for bytes in [&b"\xff"[..], b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"{\"a\":\"\xc3\"}"] {
         let mut socket = raw(&node).await;
         socket.write_frame(TEXT, bytes);
         socket.expect_close(1007);
@@ -107,20 +92,14 @@ async fn letters_split_over_fragments_are_good_utf8() {
         }
     }
     let pong = socket.read_frame();
-    assert_eq!(
-        (pong.first_byte, pong.payload.as_slice()),
-        (0x8a, &b"between"[..])
-    );
+    assert_eq!((pong.first_byte, pong.payload.as_slice()), (0x8a, &b"between"[..]));
     let answer = String::from_utf8(socket.read_frame().payload).expect("a text");
     assert!(answer.contains("ü€😀"), "{answer}");
 }
 
 #[tokio::test]
 async fn a_message_at_the_limit_is_read_and_one_byte_more_is_closed_with_1009() {
-    for (settings, limit) in [
-        (vec![], 65_536),
-        (vec![("LIMITS__MESSAGE_BYTES", "1024")], 1024),
-    ] {
+    for (settings, limit) in [(vec![], 65_536), (vec![("LIMITS__MESSAGE_BYTES", "1024")], 1024)] {
         let node = Node::start(&settings);
         let mut client = Client::of(&node).await;
         for bytes in [limit - 1, limit] {
@@ -141,9 +120,7 @@ async fn fragments_are_too_long_together_and_judged_at_the_header() {
     socket.write(&[0x80, 0xfe, 0x01, 0xa9, 0, 0, 0, 0]);
     socket.expect_close(1009);
     let mut socket = raw(&node).await;
-    socket.write(&[
-        TEXT, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0,
-    ]);
+    socket.write(&[TEXT, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
     socket.expect_close(1009);
 }
 
@@ -151,19 +128,11 @@ async fn fragments_are_too_long_together_and_judged_at_the_header() {
 async fn an_expired_token_closes_with_4401_and_a_refresh_prevents_it() {
     let node = Node::start(&[("AUTH__LEEWAY_SECONDS", "0")]);
     let good = node.tokens();
-    let short_user = Tokens {
-        user: node.token(Claims::user("u1").expiring_in(2)),
-        ..good.clone()
-    };
-    let short_api = Tokens {
-        api: node.token(Claims::api("connect").expiring_in(2)),
-        ..good.clone()
-    };
+    let short_user = Tokens { user: node.token(Claims::user("u1").expiring_in(2)), ..good.clone() };
+    let short_api = Tokens { api: node.token(Claims::api("connect").expiring_in(2)), ..good.clone() };
     let mut refreshed = Client::connect(&node, &short_user).await;
     let tokens = json!({"x-am-user-authorization": good.user});
-    let answer = refreshed
-        .ask(json!({"objType": "REFRESH", "tokens": tokens}))
-        .await;
+    let answer = refreshed.ask(json!({"objType": "REFRESH", "tokens": tokens})).await;
     assert!(answer["response"]["expiresAt"].is_number(), "{answer}");
     let mut kept = Client::connect(&node, &short_user).await;
     let mut other = Client::connect(&node, &short_api).await;
@@ -219,10 +188,7 @@ async fn more_messages_than_a_session_may_say_in_a_second_close_with_4429() {
 
 #[tokio::test]
 async fn a_slow_reader_is_closed_with_4430_and_others_are_told_everything() {
-    let node = Node::start(&[
-        ("SESSION__SEND_BUFFER_BYTES", "65536"),
-        ("LIMITS__EMIT_BYTES", "65536"),
-    ]);
+    let node = Node::start(&[("SESSION__SEND_BUFFER_BYTES", "65536"), ("LIMITS__EMIT_BYTES", "65536")]);
     let tokens = node.tokens();
     let mut slow = raw(&node).await;
     let register = json!({"objType": "REGISTER", "onEvents": [entry("orders")]});
@@ -235,17 +201,12 @@ async fn a_slow_reader_is_closed_with_4430_and_others_are_told_everything() {
     let body = json!({"name": "orders", "eventData": "x".repeat(60_000)}).to_string();
     for _ in 0..400 {
         assert_eq!(emit(&node, &tokens.api, &body).status, 200);
-        assert_eq!(
-            quick.next_notification().await.1.as_str().map(str::len),
-            Some(60_000)
-        );
+        assert_eq!(quick.next_notification().await.1.as_str().map(str::len), Some(60_000));
         if node.metric("carillon_closes_total", "4430") == 1.0 {
             break;
         }
     }
     assert_eq!(node.metric("carillon_closes_total", "4430"), 1.0);
     slow.expect_close(4430);
-    eventually("the slow session's end", || {
-        node.metric("carillon_sessions", "") == 1.0
-    });
+    eventually("the slow session's end", || node.metric("carillon_sessions", "") == 1.0);
 }

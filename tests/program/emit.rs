@@ -22,10 +22,7 @@ fn accepted(answer: &Value) -> String {
 /// A body of exactly so many bytes.
 fn body_of(bytes: usize) -> String {
     let frame = r#"{"name":"orders","eventData":""}"#.len();
-    format!(
-        r#"{{"name":"orders","eventData":"{}"}}"#,
-        "x".repeat(bytes - frame)
-    )
+    format!(r#"{{"name":"orders","eventData":"{}"}}"#, "x".repeat(bytes - frame))
 }
 
 /// Event data of exactly so many levels.
@@ -40,11 +37,7 @@ fn an_accepted_emit_is_answered_200_with_an_id_of_its_own() {
     let tokens = node.tokens();
     let mut ids = HashSet::new();
     for _ in 0..3 {
-        let answer = emit_one(
-            &node,
-            &tokens.api,
-            json!({"name": "orders", "eventData": {"a": 1}}),
-        );
+        let answer = emit_one(&node, &tokens.api, json!({"name": "orders", "eventData": {"a": 1}}));
         assert_eq!(answer.status, 200);
         let kind = answer.header("content-type").unwrap_or_default();
         assert!(kind.starts_with("application/json"), "{kind}");
@@ -119,8 +112,7 @@ async fn the_same_idempotency_key_gives_the_first_answer_and_is_told_once() {
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
     client.subscribe(entry("orders")).await;
-    let keyed =
-        |data: u32, key: &str| json!({"name": "orders", "eventData": data, "idempotencyKey": key});
+    let keyed = |data: u32, key: &str| json!({"name": "orders", "eventData": data, "idempotencyKey": key});
     let first = emit_one(&node, &tokens.api, keyed(1, "k1")).json();
     assert_eq!(first.get("duplicate"), None, "{first}");
     let id = accepted(&first);
@@ -129,21 +121,12 @@ async fn the_same_idempotency_key_gives_the_first_answer_and_is_told_once() {
     let again = again.json();
     assert_eq!(again["duplicate"], true, "{again}");
     assert_eq!(accepted(&again), id);
-    let batch = emit_one(
-        &node,
-        &tokens.api,
-        json!([keyed(3, "k1"), keyed(4, "k2"), keyed(5, "k2")]),
-    )
-    .json();
+    let batch = emit_one(&node, &tokens.api, json!([keyed(3, "k1"), keyed(4, "k2"), keyed(5, "k2")])).json();
     let duplicates: Vec<bool> = (0..3).map(|i| batch[i]["duplicate"] == true).collect();
     assert_eq!(duplicates, [true, false, true], "{batch}");
     assert_eq!(accepted(&batch[0]), id);
     assert_eq!(accepted(&batch[1]), accepted(&batch[2]));
-    emit_one(
-        &node,
-        &tokens.api,
-        json!({"name": "orders", "eventData": 6}),
-    );
+    emit_one(&node, &tokens.api, json!({"name": "orders", "eventData": 6}));
     for data in [1, 4, 6] {
         assert_eq!(client.next_notification().await.1, data);
     }
@@ -173,18 +156,11 @@ fn a_forgotten_idempotency_key_is_new_again() {
 
 #[test]
 fn a_body_at_the_limit_is_taken_and_one_byte_more_is_answered_413() {
-    for (settings, limit) in [
-        (vec![], 262_144),
-        (vec![("LIMITS__EMIT_BYTES", "2000")], 2000),
-    ] {
+    for (settings, limit) in [(vec![], 262_144), (vec![("LIMITS__EMIT_BYTES", "2000")], 2000)] {
         let node = Node::start(&settings);
         let tokens = node.tokens();
         for bytes in [limit - 1, limit] {
-            assert_eq!(
-                emit(&node, &tokens.api, &body_of(bytes)).status,
-                200,
-                "{bytes}"
-            );
+            assert_eq!(emit(&node, &tokens.api, &body_of(bytes)).status, 200, "{bytes}");
         }
         let refusal = emit(&node, &tokens.api, &body_of(limit + 1)).refusal(413);
         assert_eq!(refusal, "PAYLOAD_TOO_LARGE");
@@ -200,10 +176,7 @@ fn event_data_of_128_levels_is_taken_and_one_more_is_answered_400() {
         assert_eq!(answer.status, status, "{levels} levels");
     }
     let batch = format!("[{}]", nested(128));
-    assert_eq!(
-        emit(&node, &tokens.api, &batch).json()[0]["statusCode"],
-        200
-    );
+    assert_eq!(emit(&node, &tokens.api, &batch).json()[0]["statusCode"], 200);
     let batch = format!("[{}]", nested(129));
     let answer = emit(&node, &tokens.api, &batch);
     let status = answer.json()[0]["statusCode"].as_u64();
@@ -216,10 +189,7 @@ fn past_the_projects_rate_429_says_when_to_come_back() {
     let tokens = node.tokens();
     let mut socket = crate::support::RawSocket::connect(node.address());
     let body = r#"{"name":"orders","eventData":1}"#;
-    let headers = [
-        ("Content-Type", "application/json"),
-        ("x-am-authorization", tokens.api.as_str()),
-    ];
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
     let mut bytes = crate::support::http::head("POST", EMIT, &headers, Some(body.len()));
     bytes.extend(body.as_bytes());
     let answers: Vec<Answer> = (0..200)
@@ -233,10 +203,7 @@ fn past_the_projects_rate_429_says_when_to_come_back() {
     let refused = refused.expect("200 emits in a second are more than 5");
     assert_eq!(refused.refusal(429), "RATE_LIMITED");
     let seconds = refused.header("retry-after").expect("when to come back");
-    assert!(
-        seconds.parse::<u64>().is_ok_and(|seconds| seconds >= 1),
-        "{seconds}"
-    );
+    assert!(seconds.parse::<u64>().is_ok_and(|seconds| seconds >= 1), "{seconds}");
 }
 
 #[test]

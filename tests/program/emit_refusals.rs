@@ -28,20 +28,14 @@ fn bad_bodies_are_answered_400() {
         (r#""orders""#, "INVALID_JSON"),
         ("[]", "INVALID_JSON"),
         (r#"{"name":"orders"}"#, "INVALID_JSON"),
-        (
-            r#"{"name":"orders","eventData":1,"idempotencyKey":5}"#,
-            "INVALID_JSON",
-        ),
+        (r#"{"name":"orders","eventData":1,"idempotencyKey":5}"#, "INVALID_JSON"),
         (r#"{"eventData":1}"#, "EVENT_NAME_INVALID"),
         (r#"{"name":"","eventData":1}"#, "EVENT_NAME_INVALID"),
         (r#"{"name":5,"eventData":1}"#, "EVENT_NAME_INVALID"),
         (r#"{"name":null,"eventData":1}"#, "EVENT_NAME_INVALID"),
         (r#"{"name":"a\u0000b","eventData":1}"#, "EVENT_NAME_INVALID"),
         (r#"{"name":"a\nb","eventData":1}"#, "EVENT_NAME_INVALID"),
-        (
-            &format!(r#"{{"name":"{long}","eventData":1}}"#),
-            "EVENT_NAME_INVALID",
-        ),
+        (&format!(r#"{{"name":"{long}","eventData":1}}"#), "EVENT_NAME_INVALID"),
     ];
     for (body, code) in rows {
         assert_eq!(emit(&node, &tokens.api, body).refusal(400), code, "{body}");
@@ -52,10 +46,7 @@ fn bad_bodies_are_answered_400() {
 fn a_body_that_is_not_utf8_is_answered_400() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    let headers = [
-        ("Content-Type", "application/json"),
-        ("x-am-authorization", tokens.api.as_str()),
-    ];
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
     let body = b"{\"name\":\"orders\",\"eventData\":\"\xff\"}";
     let answer = request(node.address(), "POST", EMIT, &headers, body);
     assert_eq!(answer.refusal(400), "INVALID_JSON");
@@ -68,16 +59,8 @@ fn bad_tokens_are_answered_401() {
     let rows = [
         ("missing", None, "TOKEN_MISSING"),
         ("malformed", Some("nope".to_owned()), "TOKEN_INVALID"),
-        (
-            "a stranger's",
-            Some(Claims::api("emit").sign_wrongly()),
-            "TOKEN_INVALID",
-        ),
-        (
-            "expired",
-            Some(node.token(Claims::api("emit").expiring_in(-60))),
-            "TOKEN_EXPIRED",
-        ),
+        ("a stranger's", Some(Claims::api("emit").sign_wrongly()), "TOKEN_INVALID"),
+        ("expired", Some(node.token(Claims::api("emit").expiring_in(-60))), "TOKEN_EXPIRED"),
         ("a user's", Some(tokens.user.clone()), "TOKEN_INVALID"),
     ];
     for (what, token, code) in rows {
@@ -92,10 +75,7 @@ fn a_bad_user_token_beside_a_good_api_token_is_answered_401() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let expired = node.token(Claims::user("u1").expiring_in(-60));
-    for (user, code) in [
-        ("nope", "TOKEN_INVALID"),
-        (expired.as_str(), "TOKEN_EXPIRED"),
-    ] {
+    for (user, code) in [("nope", "TOKEN_INVALID"), (expired.as_str(), "TOKEN_EXPIRED")] {
         let headers = [
             ("Content-Type", "application/json"),
             ("x-am-authorization", tokens.api.as_str()),
@@ -118,10 +98,7 @@ fn a_missing_scope_and_another_projects_path_are_answered_403() {
         (other, &tokens.api, "PROJECT_MISMATCH"),
     ];
     for (path, token, code) in rows {
-        let headers = [
-            ("Content-Type", "application/json"),
-            ("x-am-authorization", token.as_str()),
-        ];
+        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
         assert_eq!(post(&node, path, &headers).refusal(403), code);
     }
 }
@@ -130,19 +107,10 @@ fn a_missing_scope_and_another_projects_path_are_answered_403() {
 fn a_body_that_is_not_declared_as_json_is_answered_415() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    for kind in [
-        None,
-        Some("text/plain"),
-        Some("application/jsonx"),
-        Some("multipart/form-data"),
-        Some(""),
-    ] {
+    for kind in [None, Some("text/plain"), Some("application/jsonx"), Some("multipart/form-data"), Some("")] {
         let mut headers = vec![("x-am-authorization", tokens.api.as_str())];
         headers.extend(kind.map(|kind| ("Content-Type", kind)));
-        assert!(
-            !post(&node, EMIT, &headers).refusal(415).is_empty(),
-            "{kind:?}"
-        );
+        assert!(!post(&node, EMIT, &headers).refusal(415).is_empty(), "{kind:?}");
     }
 }
 
@@ -192,10 +160,7 @@ fn a_body_in_chunks_is_taken_and_judged_by_its_sum() {
 fn an_announced_length_over_the_limit_is_refused_without_its_body() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    let headers = [
-        ("Content-Type", "application/json"),
-        ("x-am-authorization", tokens.api.as_str()),
-    ];
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
     let mut socket = RawSocket::connect(node.address());
     socket.write(&head("POST", EMIT, &headers, Some(1 << 40)));
     assert_eq!(socket.read_answer().refusal(413), "PAYLOAD_TOO_LARGE");
@@ -214,16 +179,9 @@ fn other_methods_and_paths_are_answered_in_the_same_shape() {
 fn a_refusal_never_repeats_a_token() {
     let node = Node::start(&[]);
     let bad = Claims::api("emit").sign_wrongly();
-    let answer = emit(
-        &node,
-        &bad,
-        r#"{"name":"orders","eventData":"secret-data"}"#,
-    );
+    let answer = emit(&node, &bad, r#"{"name":"orders","eventData":"secret-data"}"#);
     assert!(!answer.text().contains(&bad));
     let signature = bad.rsplit('.').next().expect("a signature");
     assert!(!node.output().contains(signature), "a token was logged");
-    assert!(
-        !node.output().contains("secret-data"),
-        "event data was logged"
-    );
+    assert!(!node.output().contains("secret-data"), "event data was logged");
 }

@@ -20,10 +20,7 @@ fn what_is_glued_to_the_handshake_is_not_lost() {
         let text = String::from_utf8(socket.read_frame().payload).expect("a text");
         assert!(text.contains(expected), "{text}");
     }
-    assert_eq!(
-        emit(&node, &tokens.api, r#"{"name":"orders","eventData":1}"#).status,
-        200
-    );
+    assert_eq!(emit(&node, &tokens.api, r#"{"name":"orders","eventData":1}"#).status, 200);
     let text = String::from_utf8(socket.read_frame().payload).expect("a text");
     assert!(text.contains("NOTIFICATION"), "{text}");
 }
@@ -69,10 +66,7 @@ async fn nothing_behind_a_refused_upgrade_is_processed() {
     let mut witness = Client::connect(&node, &tokens).await;
     witness.subscribe(entry("orders")).await;
     let smuggled = r#"{"name":"orders","eventData":"smuggled"}"#;
-    let headers = [
-        ("Content-Type", "application/json"),
-        ("x-am-authorization", tokens.api.as_str()),
-    ];
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
     let mut bytes = upgrade_with("Sec-WebSocket-Key", &[], &tokens);
     bytes.extend(head("POST", EMIT, &headers, Some(smuggled.len())));
     bytes.extend(smuggled.as_bytes());
@@ -80,10 +74,6 @@ async fn nothing_behind_a_refused_upgrade_is_processed() {
     socket.write(&bytes);
     assert_eq!(socket.read_answer().status, 400);
     socket.expect_end();
-    emit(
-        &node,
-        &tokens.api,
-        r#"{"name":"orders","eventData":"honest"}"#,
-    );
+    emit(&node, &tokens.api, r#"{"name":"orders","eventData":"honest"}"#);
     assert_eq!(witness.next_notification().await.1, "honest");
 }

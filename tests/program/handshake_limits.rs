@@ -33,9 +33,7 @@ async fn a_full_node_answers_503_and_has_room_again_once_a_session_left() {
     let seconds = answer.header("retry-after").expect("when to come back");
     assert!(seconds.parse::<u64>().is_ok(), "{seconds}");
     drop(first);
-    eventually("room for a session", || {
-        node.metric("carillon_sessions", "") == 0.0
-    });
+    eventually("room for a session", || node.metric("carillon_sessions", "") == 0.0);
     Client::connect(&node, &tokens).await;
 }
 
@@ -50,9 +48,7 @@ async fn too_many_sessions_of_one_user_are_answered_429() {
     other.user = node.token(Claims::user("u2"));
     Client::connect(&node, &other).await;
     drop(second);
-    eventually("one session less", || {
-        node.metric("carillon_sessions", "") == 1.0
-    });
+    eventually("one session less", || node.metric("carillon_sessions", "") == 1.0);
     Client::connect(&node, &tokens).await;
 }
 
@@ -65,24 +61,15 @@ async fn too_many_sessions_of_one_address_are_answered_429() {
     other.user = node.token(Claims::user("u2"));
     assert_eq!(refused(&node, &other, &[]).await.status, 429);
     drop(first);
-    eventually("room for a session", || {
-        node.metric("carillon_sessions", "") == 0.0
-    });
+    eventually("room for a session", || node.metric("carillon_sessions", "") == 0.0);
     Client::connect(&node, &other).await;
 }
 
 #[tokio::test]
 async fn an_origin_that_is_not_allowed_is_answered_403() {
-    let node = Node::start(&[(
-        "HTTP__ALLOWED_ORIGINS",
-        "https://shop.example,https://desk.example",
-    )]);
+    let node = Node::start(&[("HTTP__ALLOWED_ORIGINS", "https://shop.example,https://desk.example")]);
     let tokens = node.tokens();
-    for origin in [
-        "https://evil.example",
-        "null",
-        "https://shop.example.evil.example",
-    ] {
+    for origin in ["https://evil.example", "null", "https://shop.example.evil.example"] {
         let answer = refused(&node, &tokens, &[("Origin", origin)]).await;
         assert_eq!(answer.status, 403, "{origin}");
     }

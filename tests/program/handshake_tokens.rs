@@ -23,8 +23,7 @@ async fn tokens_are_taken_from_headers_query_or_subprotocol() {
     let query = tokens.in_query("/ws");
     let subprotocol = tokens.in_subprotocol();
     let offered = [("Sec-WebSocket-Protocol", subprotocol.as_str())];
-    let ways: [(&str, &[(&str, &str)]); 3] =
-        [("/ws", &tokens.headers()), (&query, &[]), ("/ws", &offered)];
+    let ways: [(&str, &[(&str, &str)]); 3] = [("/ws", &tokens.headers()), (&query, &[]), ("/ws", &offered)];
     for (path, headers) in ways {
         let mut client = Client::open(&node, path, headers).await;
         assert_eq!(client.next_json().await["type"], "CONNECTED");
@@ -37,19 +36,13 @@ fn exactly_one_subprotocol_is_echoed_and_never_one_that_carries_a_token() {
     let tokens = node.tokens();
     let offers = [
         (tokens.in_subprotocol(), Some("carillon.v1")),
-        (
-            format!("user.{}, carillon.v1, api.{}", tokens.user, tokens.api),
-            Some("carillon.v1"),
-        ),
+        (format!("user.{}, carillon.v1, api.{}", tokens.user, tokens.api), Some("carillon.v1")),
     ];
     for (offer, echoed) in offers {
         let headers = [("Sec-WebSocket-Protocol", offer.as_str())];
         let answer = answer_to(&node, &upgrade_request("/ws", &headers));
         assert_eq!(answer.status, 101);
-        let lines = answer
-            .headers
-            .iter()
-            .filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
+        let lines = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
         assert_eq!(lines.count(), usize::from(echoed.is_some()));
         assert_eq!(answer.header("sec-websocket-protocol"), echoed);
     }
@@ -63,10 +56,7 @@ fn exactly_one_subprotocol_is_echoed_and_never_one_that_carries_a_token() {
 async fn the_first_way_in_which_tokens_are_found_wins() {
     let node = Node::start(&[]);
     let good = node.tokens();
-    let bad = Tokens {
-        api: Claims::api("connect").sign_wrongly(),
-        user: Claims::user("u1").sign_wrongly(),
-    };
+    let bad = Tokens { api: Claims::api("connect").sign_wrongly(), user: Claims::user("u1").sign_wrongly() };
     let mut client = Client::open(&node, &bad.in_query("/ws"), &good.headers()).await;
     assert_eq!(client.next_json().await["type"], "CONNECTED");
     let code = refusal_of_tokens(&node, &good.in_query("/ws"), &bad.headers()).await;
@@ -81,76 +71,20 @@ async fn refused_tokens_are_told_why_and_closed_with_4401() {
     let user = |claims: Claims| (good.api.clone(), node.token(claims));
     let malformed = || "not.a.token".to_owned();
     let rows = [
-        (
-            "malformed API token",
-            "TOKEN_INVALID",
-            (malformed(), good.user.clone()),
-        ),
-        (
-            "malformed user token",
-            "TOKEN_INVALID",
-            (good.api.clone(), malformed()),
-        ),
-        (
-            "expired API token",
-            "TOKEN_EXPIRED",
-            api(Claims::api("connect").expiring_in(-60)),
-        ),
-        (
-            "expired user token",
-            "TOKEN_EXPIRED",
-            user(Claims::user("u1").expiring_in(-60)),
-        ),
-        (
-            "user token without an expiry",
-            "TOKEN_INVALID",
-            user(Claims::user("u1").without("exp")),
-        ),
-        (
-            "expiry of text",
-            "TOKEN_INVALID",
-            user(Claims::user("u1").with("exp", json!("soon"))),
-        ),
-        (
-            "expiry of null",
-            "TOKEN_INVALID",
-            user(Claims::user("u1").with("exp", json!(null))),
-        ),
-        (
-            "absurd expiry",
-            "TOKEN_INVALID",
-            user(Claims::user("u1").with("exp", json!(1e300))),
-        ),
-        (
-            "not yet valid",
-            "TOKEN_INVALID",
-            user(Claims::user("u1").with("nbf", json!(4e9))),
-        ),
-        (
-            "no subject",
-            "TOKEN_INVALID",
-            user(Claims::user("u1").without("sub")),
-        ),
-        (
-            "no scope to connect",
-            "TOKEN_SCOPE",
-            api(Claims::api("emit")),
-        ),
-        (
-            "no scope at all",
-            "TOKEN_SCOPE",
-            api(Claims::api("").without("scope")),
-        ),
-        (
-            "two projects",
-            "PROJECT_MISMATCH",
-            user(Claims::user("u1").with("project", json!("other"))),
-        ),
-        (
-            "unknown project",
-            "TOKEN_INVALID",
-            api(Claims::api("connect").with("project", json!("nobody"))),
-        ),
+        ("malformed API token", "TOKEN_INVALID", (malformed(), good.user.clone())),
+        ("malformed user token", "TOKEN_INVALID", (good.api.clone(), malformed())),
+        ("expired API token", "TOKEN_EXPIRED", api(Claims::api("connect").expiring_in(-60))),
+        ("expired user token", "TOKEN_EXPIRED", user(Claims::user("u1").expiring_in(-60))),
+        ("user token without an expiry", "TOKEN_INVALID", user(Claims::user("u1").without("exp"))),
+        ("expiry of text", "TOKEN_INVALID", user(Claims::user("u1").with("exp", json!("soon")))),
+        ("expiry of null", "TOKEN_INVALID", user(Claims::user("u1").with("exp", json!(null)))),
+        ("absurd expiry", "TOKEN_INVALID", user(Claims::user("u1").with("exp", json!(1e300)))),
+        ("not yet valid", "TOKEN_INVALID", user(Claims::user("u1").with("nbf", json!(4e9)))),
+        ("no subject", "TOKEN_INVALID", user(Claims::user("u1").without("sub"))),
+        ("no scope to connect", "TOKEN_SCOPE", api(Claims::api("emit"))),
+        ("no scope at all", "TOKEN_SCOPE", api(Claims::api("").without("scope"))),
+        ("two projects", "PROJECT_MISMATCH", user(Claims::user("u1").with("project", json!("other")))),
+        ("unknown project", "TOKEN_INVALID", api(Claims::api("connect").with("project", json!("nobody")))),
         (
             "API token signed with a stranger's key",
             "TOKEN_INVALID",
@@ -161,11 +95,7 @@ async fn refused_tokens_are_told_why_and_closed_with_4401() {
             "TOKEN_INVALID",
             (good.api.clone(), Claims::user("u1").sign_wrongly()),
         ),
-        (
-            "the two tokens swapped",
-            "TOKEN_INVALID",
-            (good.user.clone(), good.api.clone()),
-        ),
+        ("the two tokens swapped", "TOKEN_INVALID", (good.user.clone(), good.api.clone())),
     ];
     for (what, code, (api, user)) in rows {
         let tokens = Tokens { api, user };
@@ -192,14 +122,8 @@ async fn unsigned_tokens_are_refused() {
     // {"alg":"none"}, with the body of the good token and no signature.
     let body = tokens.user.split('.').nth(1).expect("three parts");
     let unsigned = format!("eyJhbGciOiJub25lIn0.{body}.");
-    let headers = [
-        ("x-am-authorization", tokens.api.as_str()),
-        ("x-am-user-authorization", unsigned.as_str()),
-    ];
-    assert_eq!(
-        refusal_of_tokens(&node, "/ws", &headers).await,
-        "TOKEN_INVALID"
-    );
+    let headers = [("x-am-authorization", tokens.api.as_str()), ("x-am-user-authorization", unsigned.as_str())];
+    assert_eq!(refusal_of_tokens(&node, "/ws", &headers).await, "TOKEN_INVALID");
 }
 
 #[tokio::test]

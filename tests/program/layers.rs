@@ -16,11 +16,7 @@ const DRIVERS: [&str; 4] = ["redis", "deadpool_redis", "mongodb", "rusqlite"];
 
 const RULES: [Rule; 8] = [
     Rule {
-        rooms: &[
-            "actors/src/protocol/",
-            "actors/src/condition/",
-            "actors/src/registry/index",
-        ],
+        rooms: &["actors/src/protocol/", "actors/src/condition/", "actors/src/registry/index"],
         except: &[],
         never: &[
             "actix",
@@ -41,48 +37,21 @@ const RULES: [Rule; 8] = [
     Rule {
         rooms: &["actors/src/session/", "actors/src/hub/"],
         except: &[],
-        never: &[
-            "crate::bus",
-            "super::bus",
-            "redis",
-            "deadpool_redis",
-            "mongodb",
-            "rusqlite",
-            "actix_web",
-        ],
+        never: &["crate::bus", "super::bus", "redis", "deadpool_redis", "mongodb", "rusqlite", "actix_web"],
     },
     Rule {
         rooms: &["actors/src/"],
         except: &[],
-        never: &[
-            "carillon",
-            "actix_web",
-            "actix_http",
-            "mongodb",
-            "rusqlite",
-            "std::fs",
-        ],
+        never: &["carillon", "actix_web", "actix_http", "mongodb", "rusqlite", "std::fs"],
     },
-    Rule {
-        rooms: &["actors/src/", "src/"],
-        except: &["actors/src/bus/redis"],
-        never: &["redis", "deadpool_redis"],
-    },
+    Rule { rooms: &["actors/src/", "src/"], except: &["actors/src/bus/redis"], never: &["redis", "deadpool_redis"] },
     Rule {
         rooms: &["actors/src/", "src/"],
         except: &["src/catalogue/mongo", "src/catalogue/migrations"],
         never: &["mongodb"],
     },
-    Rule {
-        rooms: &["actors/src/", "src/"],
-        except: &["src/catalogue/embedded"],
-        never: &["rusqlite"],
-    },
-    Rule {
-        rooms: &["src/http/"],
-        except: &[],
-        never: &DRIVERS,
-    },
+    Rule { rooms: &["actors/src/", "src/"], except: &["src/catalogue/embedded"], never: &["rusqlite"] },
+    Rule { rooms: &["src/http/"], except: &[], never: &DRIVERS },
     Rule {
         rooms: &["src/"],
         except: &["src/main.rs", "src/command_line", "src/node"],
@@ -108,17 +77,12 @@ fn breaches(file: &str, text: &str) -> Vec<String> {
 
 /// The lines of code: comments and the contents of texts taken out, `use` trees unfolded into full paths.
 fn code_of(text: &str) -> Vec<String> {
-    let bare: Vec<&str> = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default())
-        .collect();
+    let bare: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let mut lines = Vec::new();
     let mut open_use: Option<String> = None;
     for line in bare {
         let line = without_texts(line.trim());
-        let unpublished = line
-            .trim_start_matches("pub(crate) ")
-            .trim_start_matches("pub ");
+        let unpublished = line.trim_start_matches("pub(crate) ").trim_start_matches("pub ");
         let statement = match (open_use.take(), unpublished.strip_prefix("use ")) {
             (Some(start), _) => start + &line,
             (None, Some(tree)) => tree.to_owned(),
@@ -199,11 +163,7 @@ fn every_room_imports_only_what_its_layer_may_know() {
     let broken: Vec<String> = files
         .iter()
         .flat_map(|path| {
-            let file = path
-                .strip_prefix(root)
-                .expect("inside")
-                .to_str()
-                .expect("UTF-8");
+            let file = path.strip_prefix(root).expect("inside").to_str().expect("UTF-8");
             breaches(file, &fs::read_to_string(path).expect("a text"))
         })
         .collect();
@@ -214,26 +174,17 @@ fn every_room_imports_only_what_its_layer_may_know() {
 fn a_line_that_breaks_a_layer_is_found() {
     let rows = [
         ("actors/src/protocol/frame.rs", "use actix::prelude::*;"),
-        (
-            "actors/src/condition/parse.rs",
-            "use std::{fmt, net::TcpStream};",
-        ),
+        ("actors/src/condition/parse.rs", "use std::{fmt, net::TcpStream};"),
         ("actors/src/registry/index.rs", "let x = tokio::spawn(y);"),
         ("actors/src/registry/index/hash.rs", "use tokio;"),
-        (
-            "actors/src/session/mod.rs",
-            "use crate::{\n    protocol::codes,\n    bus::{Bus, local},\n};",
-        ),
+        ("actors/src/session/mod.rs", "use crate::{\n    protocol::codes,\n    bus::{Bus, local},\n};"),
         ("actors/src/hub/mod.rs", "pub use crate::bus::Bus;"),
         ("actors/src/emitter.rs", "use redis::Client;"),
         ("actors/src/emitter.rs", "use actix_web::web;"),
         ("src/http/emit.rs", "fn f(_: &rusqlite::Connection) {}"),
         ("src/http/emit.rs", "use crate::node::Node;"),
         ("src/auth/mod.rs", "use mongodb as store;"),
-        (
-            "actors/src/session/mod.rs",
-            "pub(crate) use super::{bus, hub};",
-        ),
+        ("actors/src/session/mod.rs", "pub(crate) use super::{bus, hub};"),
     ];
     for (file, line) in rows {
         assert!(!breaches(file, line).is_empty(), "{file}: {line}");
@@ -244,26 +195,14 @@ fn a_line_that_breaks_a_layer_is_found() {
 fn a_line_that_breaks_no_layer_is_not_found() {
     let rows = [
         ("actors/src/protocol/frame.rs", "// use actix::prelude::*;"),
-        (
-            "actors/src/protocol/frame.rs",
-            "//! tokio::spawn is for others.",
-        ),
-        (
-            "actors/src/protocol/frame.rs",
-            "let text = \"tokio::spawn\";",
-        ),
-        (
-            "actors/src/condition/parse.rs",
-            "use crate::protocol::codes::ErrorCode;",
-        ),
+        ("actors/src/protocol/frame.rs", "//! tokio::spawn is for others."),
+        ("actors/src/protocol/frame.rs", "let text = \"tokio::spawn\";"),
+        ("actors/src/condition/parse.rs", "use crate::protocol::codes::ErrorCode;"),
         ("actors/src/session/mod.rs", "use actix::Handler;"),
         ("actors/src/registry/mod.rs", "use crate::bus::Bus;"),
         ("actors/src/bus/redis.rs", "use deadpool_redis::Pool;"),
         ("src/catalogue/embedded.rs", "use rusqlite::Connection;"),
-        (
-            "src/catalogue/mod.rs",
-            "let redistribute = redistribution::start();",
-        ),
+        ("src/catalogue/mod.rs", "let redistribute = redistribution::start();"),
         ("src/main.rs", "use carillon::node::Node;"),
     ];
     for (file, line) in rows {

@@ -13,14 +13,7 @@ async fn still_answers(client: &mut Client) {
 async fn malformed_json_is_told_and_the_session_goes_on() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
-    for text in [
-        "",
-        "{",
-        "nope",
-        "{\"objType\":\"REGISTER\",}",
-        "{} {}",
-        "\u{feff}{}",
-    ] {
+    for text in ["", "{", "nope", "{\"objType\":\"REGISTER\",}", "{} {}", "\u{feff}{}"] {
         client.say(text).await;
         let answer = client.next_json().await;
         assert_eq!(answer["type"], "UNKNOWN", "{text}: {answer}");
@@ -86,9 +79,7 @@ async fn a_guid_of_at_most_64_bytes_comes_back_in_every_answer() {
 async fn without_a_guid_none_comes_back() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
-    let answer = client
-        .ask(json!({"objType": "REGISTER", "onEvents": []}))
-        .await;
+    let answer = client.ask(json!({"objType": "REGISTER", "onEvents": []})).await;
     assert_eq!(answer.get("guid"), None, "{answer}");
 }
 
@@ -96,13 +87,7 @@ async fn without_a_guid_none_comes_back() {
 async fn a_guid_that_is_too_long_or_no_text_is_an_unknown_message() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
-    for guid in [
-        json!("g".repeat(65)),
-        json!("ü".repeat(33)),
-        json!(5),
-        json!({"a": 1}),
-        json!([]),
-    ] {
+    for guid in [json!("g".repeat(65)), json!("ü".repeat(33)), json!(5), json!({"a": 1}), json!([])] {
         let message = json!({"objType": "REGISTER", "guid": guid, "onEvents": [entry("a")]});
         let answer = client.ask(message).await;
         assert_eq!(answer["type"], "UNKNOWN", "{answer}");
@@ -116,9 +101,7 @@ async fn both_lists_are_always_there_and_empty_for_no_entries() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     for message in ["REGISTER", "UNREGISTER"] {
-        let answer = client
-            .ask(json!({"objType": message, "onEvents": []}))
-            .await;
+        let answer = client.ask(json!({"objType": message, "onEvents": []})).await;
         assert_eq!(answer["type"], message);
         assert_eq!(lists(&answer), (vec![], vec![]));
     }
@@ -130,9 +113,7 @@ async fn a_list_of_entries_that_is_none_is_told_as_an_error() {
     let mut client = Client::of(&node).await;
     for message in ["REGISTER", "UNREGISTER"] {
         for entries in [json!(null), json!("orders"), json!({"a": 1}), json!(5)] {
-            let answer = client
-                .ask(json!({"objType": message, "onEvents": entries}))
-                .await;
+            let answer = client.ask(json!({"objType": message, "onEvents": entries})).await;
             assert!(!error_code(&answer).is_empty(), "{entries}: {answer}");
         }
         let answer = client.ask(json!({"objType": message})).await;

@@ -35,9 +35,7 @@ async fn a_notification_names_its_event_its_id_and_its_type() {
 async fn event_data_passes_through_as_the_backend_wrote_it() {
     let (node, tokens, mut client) = started().await;
     client.subscribe(entry("orders")).await;
-    client
-        .subscribe(conditional("orders", json!({"z": {"$exists": true}})))
-        .await;
+    client.subscribe(conditional("orders", json!({"z": {"$exists": true}}))).await;
     for data in [
         r#"{"z":9007199254740993,"a":1.10,"m":{"y":1e400,"b":-0,"a":0.10}}"#,
         r#"{"z":"\u00fc\ud83d\ude00\/","a":"ü😀/","":null}"#,
@@ -48,10 +46,7 @@ async fn event_data_passes_through_as_the_backend_wrote_it() {
         emit_text(&node, &tokens, "orders", data);
         for _ in 0..2 {
             let text = client.next_text().await;
-            assert!(
-                text.contains(&format!(r#""eventData":{data}"#)),
-                "{data} came as {text}"
-            );
+            assert!(text.contains(&format!(r#""eventData":{data}"#)), "{data} came as {text}");
         }
     }
 }
@@ -70,12 +65,7 @@ async fn event_data_may_be_any_piece_of_json() {
 #[tokio::test]
 async fn only_matching_data_is_told() {
     let (node, tokens, mut client) = started().await;
-    let id = client
-        .subscribe(conditional(
-            "orders",
-            json!({"to": "u1", "total": {"$gte": 100}}),
-        ))
-        .await;
+    let id = client.subscribe(conditional("orders", json!({"to": "u1", "total": {"$gte": 100}}))).await;
     for data in [
         r#"{"to":"u2","total":100}"#,
         r#"{"to":"u1","total":99.99}"#,
@@ -86,21 +76,14 @@ async fn only_matching_data_is_told() {
     ] {
         emit_text(&node, &tokens, "orders", data);
     }
-    assert_eq!(
-        client.next_notification().await,
-        (id, json!({"to": ["u3", "u1"], "total": 1e2}))
-    );
+    assert_eq!(client.next_notification().await, (id, json!({"to": ["u3", "u1"], "total": 1e2})));
 }
 
 #[tokio::test]
 async fn conditions_count_the_last_of_duplicate_keys_and_every_digit() {
     let (node, tokens, mut client) = started().await;
-    let last = client
-        .subscribe(conditional("orders", json!({"a": 2})))
-        .await;
-    let digits = client
-        .subscribe(conditional("orders", json!({"b": 9007199254740993_u64})))
-        .await;
+    let last = client.subscribe(conditional("orders", json!({"a": 2}))).await;
+    let digits = client.subscribe(conditional("orders", json!({"b": 9007199254740993_u64}))).await;
     emit_text(&node, &tokens, "orders", r#"{"a":2,"a":1}"#);
     emit_text(&node, &tokens, "orders", r#"{"a":1,"a":2}"#);
     emit_text(&node, &tokens, "orders", r#"{"b":9007199254740992}"#);
@@ -118,12 +101,7 @@ async fn a_selection_keeps_or_drops_fields() {
     drop["select"] = json!({"a": 0});
     let keep = client.subscribe(keep).await;
     let drop = client.subscribe(drop).await;
-    emit_text(
-        &node,
-        &tokens,
-        "orders",
-        r#"{"x":1,"b":{"c":1.10,"d":2},"a":9007199254740993}"#,
-    );
+    emit_text(&node, &tokens, "orders", r#"{"x":1,"b":{"c":1.10,"d":2},"a":9007199254740993}"#);
     for _ in 0..2 {
         let text = client.next_text().await;
         let message: Value = serde_json::from_str(&text).expect("JSON");
@@ -159,10 +137,7 @@ async fn registering_the_same_thing_twice_tells_each_once() {
     assert_ne!(first, second);
     for data in [r#"{"a":1}"#, r#"{"a":1,"n":2}"#] {
         emit_text(&node, &tokens, "orders", data);
-        let mut told = [
-            client.next_notification().await.0,
-            client.next_notification().await.0,
-        ];
+        let mut told = [client.next_notification().await.0, client.next_notification().await.0];
         told.sort();
         let mut both = [first.clone(), second.clone()];
         both.sort();
@@ -176,19 +151,13 @@ async fn notifications_of_one_event_come_in_the_order_of_their_emits() {
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
     client.subscribe(entry("orders")).await;
-    client
-        .subscribe(conditional("orders", json!({"n": {"$gte": 0}})))
-        .await;
+    client.subscribe(conditional("orders", json!({"n": {"$gte": 0}}))).await;
     let mut count = 0;
     for _ in 0..5 {
         emit_text(&node, &tokens, "orders", &format!(r#"{{"n":{count}}}"#));
-        let batch: Vec<Value> = (count + 1..count + 100)
-            .map(|n| json!({"name": "orders", "eventData": {"n": n}}))
-            .collect();
-        assert_eq!(
-            emit(&node, &tokens.api, &json!(batch).to_string()).status,
-            200
-        );
+        let batch: Vec<Value> =
+            (count + 1..count + 100).map(|n| json!({"name": "orders", "eventData": {"n": n}})).collect();
+        assert_eq!(emit(&node, &tokens.api, &json!(batch).to_string()).status, 200);
         count += 100;
     }
     for n in 0..count {
@@ -205,9 +174,7 @@ async fn every_session_on_every_worker_is_told_once() {
     let mut clients = Vec::new();
     for i in 0..30 {
         let mut client = Client::connect(&node, &tokens).await;
-        client
-            .subscribe(conditional("orders", json!({"to": format!("u{}", i % 3)})))
-            .await;
+        client.subscribe(conditional("orders", json!({"to": format!("u{}", i % 3)}))).await;
         client.subscribe(entry("last")).await;
         clients.push(client);
     }
@@ -246,10 +213,7 @@ async fn another_projects_event_of_the_same_name_is_not_told() {
     stranger.subscribe(entry("orders")).await;
     emit_text(&node, &tokens, "orders", "\"of demo\"");
     let body = br#"{"name":"orders","eventData":"of other"}"#;
-    let headers = [
-        ("Content-Type", "application/json"),
-        ("x-am-authorization", strangers.api.as_str()),
-    ];
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", strangers.api.as_str())];
     let path = "/api/system-api/other/emit-event-ws";
     let answer = request(node.address(), "POST", path, &headers, body);
     assert_eq!(answer.status, 200, "{}", answer.text());

@@ -23,24 +23,14 @@ const METRICS: [&str; 12] = [
 ];
 
 fn nothing_is_left(node: &Node) -> bool {
-    [
-        "carillon_sessions",
-        "carillon_subscriptions",
-        "carillon_channels",
-    ]
-    .iter()
-    .all(|name| node.metric(name, "") == 0.0)
+    ["carillon_sessions", "carillon_subscriptions", "carillon_channels"].iter().all(|name| node.metric(name, "") == 0.0)
 }
 
 #[test]
 fn a_started_node_is_healthy_and_ready() {
     let node = Node::start(&[]);
     for path in ["/healthz", "/readyz"] {
-        assert_eq!(
-            request(node.address(), "GET", path, &[], b"").status,
-            200,
-            "{path}"
-        );
+        assert_eq!(request(node.address(), "GET", path, &[], b"").status, 200, "{path}");
     }
 }
 
@@ -49,20 +39,13 @@ async fn metrics_have_every_name_and_count_what_happened() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
-    client
-        .subscribe(conditional("orders", json!({"a": 1})))
-        .await;
+    client.subscribe(conditional("orders", json!({"a": 1}))).await;
     client.subscribe(entry("orders")).await;
-    emit(
-        &node,
-        &tokens.api,
-        r#"{"name":"orders","eventData":{"a":2}}"#,
-    );
+    emit(&node, &tokens.api, r#"{"name":"orders","eventData":{"a":2}}"#);
     emit(&node, &tokens.api, r#"{"name":"","eventData":{"a":2}}"#);
     client.next_notification().await;
     let mut gone = Client::connect(&node, &tokens).await;
-    gone.write(tokio_tungstenite::tungstenite::Message::binary(vec![0]))
-        .await;
+    gone.write(tokio_tungstenite::tungstenite::Message::binary(vec![0])).await;
     gone.expect_close(1003).await;
     eventually("the counts", || {
         let count = |name, label| node.metric(name, label);
@@ -89,33 +72,15 @@ async fn no_token_and_no_event_data_stand_in_metrics_or_logs() {
     let tokens = node.tokens();
     let mut client = Client::open(&node, &tokens.in_query("/ws"), &[]).await;
     client.next_json().await;
-    client
-        .subscribe(conditional("orders", json!({"to": "secret-condition"})))
-        .await;
-    emit(
-        &node,
-        &tokens.api,
-        r#"{"name":"orders","eventData":{"to":"secret-data"}}"#,
-    );
-    let bad = Tokens {
-        api: "secret-token".to_owned(),
-        user: tokens.user.clone(),
-    };
+    client.subscribe(conditional("orders", json!({"to": "secret-condition"}))).await;
+    emit(&node, &tokens.api, r#"{"name":"orders","eventData":{"to":"secret-data"}}"#);
+    let bad = Tokens { api: "secret-token".to_owned(), user: tokens.user.clone() };
     let mut refused = Client::open(&node, &bad.in_query("/ws"), &[]).await;
     refused.expect_close(4401).await;
     let metrics = request(node.address(), "GET", "/metrics", &[], b"").text();
     let log = std::fs::read_to_string(node.directory().join("stderr")).expect("the log");
-    for secret in [
-        tokens.api.as_str(),
-        &tokens.user,
-        "secret-condition",
-        "secret-data",
-        "secret-token",
-    ] {
-        assert!(
-            !metrics.contains(secret) && !log.contains(secret),
-            "{secret}"
-        );
+    for secret in [tokens.api.as_str(), &tokens.user, "secret-condition", "secret-data", "secret-token"] {
+        assert!(!metrics.contains(secret) && !log.contains(secret), "{secret}");
     }
 }
 
@@ -126,12 +91,7 @@ async fn a_session_that_ends_leaves_nothing_behind() {
     for round in 0..5 {
         let mut client = Client::connect(&node, &tokens).await;
         for i in 0..20 {
-            client
-                .subscribe(conditional(
-                    &format!("event-{i}"),
-                    json!({"to": i, "x": {"$gt": round}}),
-                ))
-                .await;
+            client.subscribe(conditional(&format!("event-{i}"), json!({"to": i, "x": {"$gt": round}}))).await;
         }
     }
     eventually("nothing left behind", || nothing_is_left(&node));
@@ -141,9 +101,7 @@ async fn a_session_that_ends_leaves_nothing_behind() {
 fn a_session_that_ends_while_its_register_is_under_way_leaves_nothing_behind() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    let entries: Vec<_> = (0..100)
-        .map(|i| conditional(&format!("event-{i}"), json!({"to": i})))
-        .collect();
+    let entries: Vec<_> = (0..100).map(|i| conditional(&format!("event-{i}"), json!({"to": i}))).collect();
     let register = json!({"objType": "REGISTER", "onEvents": entries}).to_string();
     let mut bytes = upgrade_request("/ws", &tokens.headers());
     bytes.extend(masked_frame(0x81, register.as_bytes()));
@@ -157,9 +115,7 @@ fn a_session_that_ends_while_its_register_is_under_way_leaves_nothing_behind() {
             _ => {}
         }
     }
-    eventually("every upgrade seen", || {
-        node.metric("carillon_upgrades_total", "") >= 20.0
-    });
+    eventually("every upgrade seen", || node.metric("carillon_upgrades_total", "") >= 20.0);
     eventually("nothing left behind", || nothing_is_left(&node));
 }
 
@@ -177,10 +133,7 @@ fn a_second_node_on_the_same_data_folder_is_refused_with_a_reason() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     let folder = node.directory().to_str().expect("a path of UTF-8");
     assert!(text.contains(folder), "the folder is named: {text}");
-    assert_eq!(
-        request(node.address(), "GET", "/readyz", &[], b"").status,
-        200
-    );
+    assert_eq!(request(node.address(), "GET", "/readyz", &[], b"").status, 200);
 }
 
 #[tokio::test]
@@ -210,32 +163,11 @@ async fn the_command_line_issues_tokens_beside_a_running_node() {
         text.trim().to_owned()
     };
     let tokens = Tokens {
-        api: token(&[
-            "api",
-            "--project",
-            "demo",
-            "--name",
-            "shop",
-            "--scope",
-            "connect,emit",
-        ]),
-        user: token(&[
-            "user",
-            "--project",
-            "demo",
-            "--sub",
-            "u7",
-            "--ttl",
-            "1h",
-            "--claim",
-            "team=blue",
-        ]),
+        api: token(&["api", "--project", "demo", "--name", "shop", "--scope", "connect,emit"]),
+        user: token(&["user", "--project", "demo", "--sub", "u7", "--ttl", "1h", "--claim", "team=blue"]),
     };
     let mut client = Client::connect(&node, &tokens).await;
     client.subscribe(entry("orders")).await;
-    assert_eq!(
-        emit(&node, &tokens.api, r#"{"name":"orders","eventData":1}"#).status,
-        200
-    );
+    assert_eq!(emit(&node, &tokens.api, r#"{"name":"orders","eventData":1}"#).status, 200);
     assert_eq!(client.next_notification().await.1, 1);
 }

@@ -45,9 +45,7 @@ async fn subscriptions_outlive_a_refresh() {
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
     let id = client.subscribe(entry("orders")).await;
-    let answer = client
-        .ask(refresh(Some(&tokens.api), Some(&tokens.user)))
-        .await;
+    let answer = client.ask(refresh(Some(&tokens.api), Some(&tokens.user))).await;
     assert!(answer["response"]["expiresAt"].is_number(), "{answer}");
     emit(&node, &tokens.api, r#"{"name":"orders","eventData":1}"#);
     assert_eq!(client.next_notification().await, (id, json!(1)));
@@ -57,58 +55,24 @@ async fn subscriptions_outlive_a_refresh() {
 async fn refused_tokens_are_told_why_and_the_old_ones_stay() {
     let node = Node::start(&[]);
     let old_user = Claims::user("u1").expiring_in(500);
-    let tokens = Tokens {
-        api: node.token(Claims::api("connect emit")),
-        user: node.token(old_user.clone()),
-    };
+    let tokens = Tokens { api: node.token(Claims::api("connect emit")), user: node.token(old_user.clone()) };
     let mut client = Client::connect(&node, &tokens).await;
     let user = |claims: Claims| (None, Some(node.token(claims)));
     let api = |claims: Claims| (Some(node.token(claims)), None);
     add_project(node.directory(), "other");
     let rows = [
         ("another person", None, user(Claims::user("u2"))),
-        (
-            "another project",
-            Some("PROJECT_MISMATCH"),
-            user(Claims::user("u1").of_project("other")),
-        ),
-        (
-            "another project's API token",
-            Some("PROJECT_MISMATCH"),
-            api(Claims::api("connect").of_project("other")),
-        ),
-        (
-            "an expired user token",
-            Some("TOKEN_EXPIRED"),
-            user(Claims::user("u1").expiring_in(-60)),
-        ),
-        (
-            "an expired API token",
-            Some("TOKEN_EXPIRED"),
-            api(Claims::api("connect").expiring_in(-60)),
-        ),
-        (
-            "no scope to connect",
-            Some("TOKEN_SCOPE"),
-            api(Claims::api("emit")),
-        ),
-        (
-            "a stranger's key",
-            Some("TOKEN_INVALID"),
-            (None, Some(Claims::user("u1").sign_wrongly())),
-        ),
-        (
-            "no token at all",
-            Some("TOKEN_INVALID"),
-            (Some("nope".to_owned()), None),
-        ),
+        ("another project", Some("PROJECT_MISMATCH"), user(Claims::user("u1").of_project("other"))),
+        ("another project's API token", Some("PROJECT_MISMATCH"), api(Claims::api("connect").of_project("other"))),
+        ("an expired user token", Some("TOKEN_EXPIRED"), user(Claims::user("u1").expiring_in(-60))),
+        ("an expired API token", Some("TOKEN_EXPIRED"), api(Claims::api("connect").expiring_in(-60))),
+        ("no scope to connect", Some("TOKEN_SCOPE"), api(Claims::api("emit"))),
+        ("a stranger's key", Some("TOKEN_INVALID"), (None, Some(Claims::user("u1").sign_wrongly()))),
+        ("no token at all", Some("TOKEN_INVALID"), (Some("nope".to_owned()), None)),
         (
             "a good one beside a bad one",
             Some("TOKEN_INVALID"),
-            (
-                Some("nope".to_owned()),
-                Some(node.token(Claims::user("u1"))),
-            ),
+            (Some("nope".to_owned()), Some(node.token(Claims::user("u1")))),
         ),
         ("nothing", Some("TOKEN_MISSING"), (None, None)),
     ];
@@ -122,26 +86,15 @@ async fn refused_tokens_are_told_why_and_the_old_ones_stay() {
     }
     // The old user token is the one that ends first: it still counts.
     let answer = client.ask(refresh(Some(&tokens.api), None)).await;
-    assert_eq!(
-        answer["response"]["expiresAt"],
-        old_user.expiry(),
-        "{answer}"
-    );
+    assert_eq!(answer["response"]["expiresAt"], old_user.expiry(), "{answer}");
 }
 
 #[tokio::test]
 async fn tokens_of_the_wrong_kind_are_an_error_and_the_session_goes_on() {
     let node = Node::start(&[]);
     let mut client = Client::connect(&node, &node.tokens()).await;
-    for tokens in [
-        json!(null),
-        json!("a"),
-        json!([]),
-        json!({"x-am-authorization": 5}),
-    ] {
-        let answer = client
-            .ask(json!({"objType": "REFRESH", "tokens": tokens}))
-            .await;
+    for tokens in [json!(null), json!("a"), json!([]), json!({"x-am-authorization": 5})] {
+        let answer = client.ask(json!({"objType": "REFRESH", "tokens": tokens})).await;
         assert!(!error_code(&answer).is_empty(), "{tokens}: {answer}");
     }
     client.subscribe(entry("orders")).await;

@@ -9,10 +9,7 @@ use std::collections::HashSet;
 async fn a_valid_entry_comes_back_with_its_event_id() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
-    let mut full = conditional(
-        "orders",
-        json!({"recipientId": "u42", "total": {"$gte": 100}}),
-    );
+    let mut full = conditional("orders", json!({"recipientId": "u42", "total": {"$gte": 100}}));
     full["select"] = json!({"order_no": 1, "status": 1});
     full["getEventData"] = json!(true);
     full["ofTheClient"] = json!({"kept": [1, 2]});
@@ -30,21 +27,14 @@ async fn event_ids_are_unique_within_the_session() {
     let mut client = Client::of(&node).await;
     let mut ids = HashSet::new();
     for round in 0..3 {
-        let entries: Vec<Value> = (0..20)
-            .map(|i| entry(&format!("event-{}", i % 7)))
-            .collect();
+        let entries: Vec<Value> = (0..20).map(|i| entry(&format!("event-{}", i % 7))).collect();
         let (valid, _) = client.register(json!(entries)).await;
         for entry in &valid {
             let id = entry["eventId"].as_str().expect("a string").to_owned();
             assert!(ids.insert(id), "an id came twice: {entry}");
         }
-        let gone: Vec<Value> = valid[..5]
-            .iter()
-            .map(|entry| json!({"eventId": entry["eventId"]}))
-            .collect();
-        client
-            .ask(json!({"objType": "UNREGISTER", "onEvents": gone}))
-            .await;
+        let gone: Vec<Value> = valid[..5].iter().map(|entry| json!({"eventId": entry["eventId"]})).collect();
+        client.ask(json!({"objType": "UNREGISTER", "onEvents": gone})).await;
         assert_eq!(ids.len(), (round + 1) * 20);
     }
 }
@@ -53,12 +43,7 @@ async fn event_ids_are_unique_within_the_session() {
 async fn names_at_their_bounds_are_good() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
-    for name in [
-        "n",
-        &"n".repeat(200),
-        &"ü".repeat(100),
-        "Größe / 大 \"quoted\" \\",
-    ] {
+    for name in ["n", &"n".repeat(200), &"ü".repeat(100), "Größe / 大 \"quoted\" \\"] {
         client.subscribe(entry(name)).await;
     }
 }
@@ -84,9 +69,7 @@ async fn the_hundred_and_first_subscription_is_refused_and_room_comes_back() {
     assert_eq!(invalid[0]["apiName"], "event-100");
     assert_eq!(invalid[0]["error"]["code"], "TOO_MANY_SUBSCRIPTIONS");
     let gone = json!([{"eventId": valid[7]["eventId"]}]);
-    client
-        .ask(json!({"objType": "UNREGISTER", "onEvents": gone}))
-        .await;
+    client.ask(json!({"objType": "UNREGISTER", "onEvents": gone})).await;
     let (valid, invalid) = client.register(json!([entry("a"), entry("b")])).await;
     assert_eq!((valid.len(), invalid.len()), (1, 1));
 }

@@ -39,11 +39,7 @@ async fn peers_that_never_answer_do_not_hold_the_node_past_its_time() {
     node.signal(Signal::TERM);
     assert_eq!(node.wait().code(), Some(0));
     // A second of grace for a machine whose cores are busy.
-    assert!(
-        start.elapsed() < Duration::from_secs(3),
-        "{:?}",
-        start.elapsed()
-    );
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
@@ -51,10 +47,7 @@ async fn while_an_emit_is_under_way_the_node_is_not_ready_refuses_upgrades_and_a
     let mut node = Node::start(&[]);
     let tokens = node.tokens();
     let body = br#"{"name":"orders","eventData":1}"#;
-    let headers = [
-        ("Content-Type", "application/json"),
-        ("x-am-authorization", tokens.api.as_str()),
-    ];
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
     let mut under_way = RawSocket::connect(node.address());
     under_way.write(&head("POST", EMIT, &headers, Some(body.len())));
     under_way.write(&body[..10]);
@@ -90,7 +83,5 @@ fn a_stopped_node_starts_again_on_its_data_folder() {
     let again = Node::start_in(node.leave(), &[]);
     let answer = answer_to(&again, &upgrade_request("/ws", &tokens.headers()));
     assert_eq!(answer.status, 101);
-    eventually("ready again", || {
-        request(again.address(), "GET", "/readyz", &[], b"").status == 200
-    });
+    eventually("ready again", || request(again.address(), "GET", "/readyz", &[], b"").status == 200);
 }

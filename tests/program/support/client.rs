@@ -39,14 +39,8 @@ impl Client {
     }
 
     /// Upgrades `path`; an error holds the answer that refused it.
-    pub async fn shake_hands(
-        node: &Node,
-        path: &str,
-        headers: &[(&str, &str)],
-    ) -> Result<(Client, Response), Error> {
-        let stream = TcpStream::connect(node.address())
-            .await
-            .expect("the node listens");
+    pub async fn shake_hands(node: &Node, path: &str, headers: &[(&str, &str)]) -> Result<(Client, Response), Error> {
+        let stream = TcpStream::connect(node.address()).await.expect("the node listens");
         let upgrade = tokio_tungstenite::client_async(upgrade(node, path, headers), stream);
         let (socket, response) = timeout(DEADLINE, upgrade).await.expect("an answer")?;
         Ok((Client { socket }, response))
@@ -87,9 +81,7 @@ impl Client {
 
     /// Registers entries and gives the answer's two lists.
     pub async fn register(&mut self, entries: Value) -> (Vec<Value>, Vec<Value>) {
-        let answer = self
-            .ask(json!({"objType": "REGISTER", "onEvents": entries}))
-            .await;
+        let answer = self.ask(json!({"objType": "REGISTER", "onEvents": entries})).await;
         assert_eq!(answer["type"], "REGISTER", "{answer}");
         lists(&answer)
     }
@@ -98,10 +90,7 @@ impl Client {
     pub async fn subscribe(&mut self, entry: Value) -> String {
         let (valid, invalid) = self.register(json!([entry])).await;
         assert!(invalid.is_empty(), "{invalid:?}");
-        valid[0]["eventId"]
-            .as_str()
-            .expect("an eventId is a string")
-            .to_owned()
+        valid[0]["eventId"].as_str().expect("an eventId is a string").to_owned()
     }
 
     /// The next notification's event id and data.
@@ -147,22 +136,16 @@ pub fn conditional(event: &str, criteria: Value) -> Value {
 /// The two lists of an answer to REGISTER or UNREGISTER; both are always there.
 pub fn lists(answer: &Value) -> (Vec<Value>, Vec<Value>) {
     let list = |name: &str| {
-        answer["response"][name]
-            .as_array()
-            .unwrap_or_else(|| panic!("{name} is missing in {answer}"))
-            .clone()
+        answer["response"][name].as_array().unwrap_or_else(|| panic!("{name} is missing in {answer}")).clone()
     };
     (list("validOnEvents"), list("invalidOnEvents"))
 }
 
 fn upgrade(node: &Node, path: &str, headers: &[(&str, &str)]) -> Request {
-    let mut request = format!("ws://{}{path}", node.address())
-        .into_client_request()
-        .expect("a sound address");
+    let mut request = format!("ws://{}{path}", node.address()).into_client_request().expect("a sound address");
     for (name, value) in headers {
         request.headers_mut().append(
-            name.parse::<tokio_tungstenite::tungstenite::http::HeaderName>()
-                .expect("a header's name"),
+            name.parse::<tokio_tungstenite::tungstenite::http::HeaderName>().expect("a header's name"),
             value.parse().expect("a header's value"),
         );
     }

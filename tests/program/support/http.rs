@@ -16,10 +16,7 @@ pub struct Answer {
 impl Answer {
     /// The first value of a header, in whatever case it was written.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
 
     /// The body as text.
@@ -29,8 +26,7 @@ impl Answer {
 
     /// The body as JSON.
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body)
-            .unwrap_or_else(|error| panic!("{error} in the answer {self:?}"))
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in the answer {self:?}"))
     }
 
     /// Holds the answer to a refusal in the one shape of all errors, and gives its code.
@@ -46,13 +42,7 @@ impl Answer {
 }
 
 /// Sends one request on a connection of its own and reads the answer.
-pub fn request(
-    address: SocketAddr,
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &[u8],
-) -> Answer {
+pub fn request(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
     let mut socket = RawSocket::connect(address);
     socket.write(&head(method, path, headers, Some(body.len())));
     socket.write(body);
@@ -77,9 +67,6 @@ pub const EMIT: &str = "/api/system-api/demo/emit-event-ws";
 
 /// Emits `body` with an API token, as a backend does.
 pub fn emit(node: &Node, api_token: &str, body: &str) -> Answer {
-    let headers = [
-        ("Content-Type", "application/json"),
-        ("x-am-authorization", api_token),
-    ];
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
     request(node.address(), "POST", EMIT, &headers, body.as_bytes())
 }

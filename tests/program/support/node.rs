@@ -40,11 +40,7 @@ impl Node {
             .spawn()
             .expect("the program starts");
         let address = address_of(&mut child, directory.path());
-        Node {
-            child,
-            directory: Some(directory),
-            address,
-        }
+        Node { child, directory: Some(directory), address }
     }
 
     /// Where the node listens.
@@ -54,25 +50,17 @@ impl Node {
 
     /// The node's data directory.
     pub fn directory(&self) -> &Path {
-        self.directory
-            .as_ref()
-            .expect("held until handed over")
-            .path()
+        self.directory.as_ref().expect("held until handed over").path()
     }
 
     /// What the node has written to standard error and standard output so far.
     pub fn output(&self) -> String {
-        ["stderr", "stdout"]
-            .map(|name| fs::read_to_string(self.directory().join(name)).unwrap_or_default())
-            .concat()
+        ["stderr", "stdout"].map(|name| fs::read_to_string(self.directory().join(name)).unwrap_or_default()).concat()
     }
 
     /// An API token with both scopes and the token of user `u1`, good for an hour.
     pub fn tokens(&self) -> Tokens {
-        Tokens {
-            api: self.token(Claims::api("connect emit")),
-            user: self.token(Claims::user("u1")),
-        }
+        Tokens { api: self.token(Claims::api("connect emit")), user: self.token(Claims::user("u1")) }
     }
 
     /// Signs `claims` with the project's key.

@@ -35,14 +35,9 @@ impl RawSocket {
     pub fn connect(address: SocketAddr) -> RawSocket {
         let stream = TcpStream::connect_timeout(&address, DEADLINE).expect("the node listens");
         stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
-        stream
-            .set_write_timeout(Some(DEADLINE))
-            .expect("a deadline");
+        stream.set_write_timeout(Some(DEADLINE)).expect("a deadline");
         stream.set_nodelay(true).expect("small writes at once");
-        RawSocket {
-            stream,
-            unread: Vec::new(),
-        }
+        RawSocket { stream, unread: Vec::new() }
     }
 
     /// Connects, shakes hands and reads the `CONNECTED` message.
@@ -89,14 +84,10 @@ impl RawSocket {
         assert_eq!(start[1] & 0x80, 0, "a server never masks (§5.1)");
         let length = match start[1] {
             126 => usize::from(u16::from_be_bytes(self.take(2).try_into().expect("two"))),
-            127 => usize::try_from(u64::from_be_bytes(self.take(8).try_into().expect("eight")))
-                .expect("a length"),
+            127 => usize::try_from(u64::from_be_bytes(self.take(8).try_into().expect("eight"))).expect("a length"),
             short => usize::from(short),
         };
-        Frame {
-            first_byte: start[0],
-            payload: self.take(length),
-        }
+        Frame { first_byte: start[0], payload: self.take(length) }
     }
 
     /// Skips frames up to a close frame, holds it to `code`, and sees the connection end.
@@ -184,10 +175,7 @@ pub fn upgrade_request(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
 
 /// A good upgrade request of `/ws` in which the lines named `name` are replaced by others.
 pub fn upgrade_with(name: &str, replacement: &[(&str, &str)], tokens: &Tokens) -> Vec<u8> {
-    let mut headers: Vec<(&str, &str)> = UPGRADE
-        .into_iter()
-        .filter(|(key, _)| *key != name)
-        .collect();
+    let mut headers: Vec<(&str, &str)> = UPGRADE.into_iter().filter(|(key, _)| *key != name).collect();
     headers.extend_from_slice(replacement);
     headers.extend(tokens.headers());
     head("GET", "/ws", &headers, None)
@@ -232,9 +220,5 @@ fn parse_head(head: &str) -> Answer {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
         .collect();
-    Answer {
-        status,
-        headers,
-        body: Vec::new(),
-    }
+    Answer { status, headers, body: Vec::new() }
 }

@@ -16,18 +16,12 @@ pub struct Tokens {
 impl Tokens {
     /// The two header lines that carry them.
     pub fn headers(&self) -> [(&str, &str); 2] {
-        [
-            ("x-am-authorization", self.api.as_str()),
-            ("x-am-user-authorization", self.user.as_str()),
-        ]
+        [("x-am-authorization", self.api.as_str()), ("x-am-user-authorization", self.user.as_str())]
     }
 
     /// The path of a WebSocket with both tokens in its query string.
     pub fn in_query(&self, path: &str) -> String {
-        format!(
-            "{path}?x-am-authorization={}&x-am-user-authorization={}",
-            self.api, self.user
-        )
+        format!("{path}?x-am-authorization={}&x-am-user-authorization={}", self.api, self.user)
     }
 
     /// The value of `Sec-WebSocket-Protocol` that carries them.
@@ -58,12 +52,8 @@ impl Claims {
 
     /// A person's token, good for an hour.
     pub fn user(subject: &str) -> Claims {
-        Claims {
-            project: "demo".to_owned(),
-            key_use: "user",
-            body: json!({"project": "demo", "sub": subject}),
-        }
-        .expiring_in(3600)
+        Claims { project: "demo".to_owned(), key_use: "user", body: json!({"project": "demo", "sub": subject}) }
+            .expiring_in(3600)
     }
 
     /// Makes the token one of another project: in its words and by its signature.
@@ -108,8 +98,7 @@ impl Claims {
 
     /// Signs with a key that no project has.
     pub fn sign_wrongly(&self) -> String {
-        let key = EncodingKey::from_secret(b"a secret of somebody else, 32 bytes or more")
-            .expect("a key of HS256");
+        let key = EncodingKey::from_secret(b"a secret of somebody else, 32 bytes or more").expect("a key of HS256");
         encode(&Header::new(Algorithm::HS256), &self.body, &key).expect("a token")
     }
 }
@@ -123,12 +112,9 @@ pub fn seconds_since_epoch() -> i64 {
 /// Makes a project beside the running node, with one key for each use.
 pub fn add_project(data_directory: &Path, project: &str) {
     let catalogue = catalogue(data_directory);
-    catalogue
-        .execute("INSERT INTO projects (name) VALUES (?1)", [project])
-        .expect("a new project");
+    catalogue.execute("INSERT INTO projects (name) VALUES (?1)", [project]).expect("a new project");
     for key_use in ["api", "user"] {
-        let secret =
-            format!("the secret of {project} for {key_use}, 32 bytes or more").into_bytes();
+        let secret = format!("the secret of {project} for {key_use}, 32 bytes or more").into_bytes();
         catalogue
             .execute(
                 "INSERT INTO keys (project, id, key_use, algorithm, secret, active)
@@ -142,16 +128,13 @@ pub fn add_project(data_directory: &Path, project: &str) {
 /// Reads the id and the secret of a project's key beside the running node.
 fn signing_key(data_directory: &Path, project: &str, key_use: &str) -> (String, Vec<u8>) {
     catalogue(data_directory)
-        .query_row(
-            "SELECT id, secret FROM keys WHERE project = ?1 AND key_use = ?2",
-            [project, key_use],
-            |row| Ok((row.get(0)?, row.get(1)?)),
-        )
+        .query_row("SELECT id, secret FROM keys WHERE project = ?1 AND key_use = ?2", [project, key_use], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
         .expect("one key for each use")
 }
 
 fn catalogue(data_directory: &Path) -> Connection {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-    Connection::open_with_flags(data_directory.join("carillon.sqlite3"), flags)
-        .expect("the node's catalogue")
+    Connection::open_with_flags(data_directory.join("carillon.sqlite3"), flags).expect("the node's catalogue")
 }

@@ -63,13 +63,31 @@ async fn a_recover_is_answered_not_recovered_while_events_keep_no_history() {
 async fn the_hundred_and_first_subscription_is_refused_and_room_comes_back() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
-    let entries: Vec<Value> = (0..101).map(|i| entry(&format!("event-{i}"))).collect();
-    let (valid, invalid) = client.register(json!(entries)).await;
-    assert_eq!((valid.len(), invalid.len()), (100, 1));
+    let entries =
+        |numbers: std::ops::Range<u32>| -> Value { numbers.map(|number| entry(&format!("event-{number}"))).collect() };
+    let (valid, invalid) = client.register(entries(0..50)).await;
+    assert_eq!((valid.len(), invalid.len()), (50, 0));
+    let (valid, invalid) = client.register(entries(50..101)).await;
+    assert_eq!((valid.len(), invalid.len()), (50, 1));
     assert_eq!(invalid[0]["apiName"], "event-100");
     assert_eq!(invalid[0]["error"]["code"], "TOO_MANY_SUBSCRIPTIONS");
     let gone = json!([{"eventId": valid[7]["eventId"]}]);
     client.ask(json!({"objType": "UNREGISTER", "onEvents": gone})).await;
     let (valid, invalid) = client.register(json!([entry("a"), entry("b")])).await;
     assert_eq!((valid.len(), invalid.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn more_entries_at_once_than_a_session_may_have_are_told_too_many_subscriptions() {
+    let node = Node::start(&[]);
+    let mut client = Client::of(&node).await;
+    let entries: Vec<Value> = (0..101).map(|number| entry(&format!("event-{number}"))).collect();
+    let answer = client.ask(json!({"objType": "REGISTER", "guid": "g", "onEvents": entries})).await;
+    assert_eq!(answer["guid"], "g", "{answer}");
+    assert!(answer.to_string().contains("TOO_MANY_SUBSCRIPTIONS"), "{answer}");
+    assert_eq!(client.register(json!([entry("orders")])).await.1.len(), valid_count(&answer) / 100);
+}
+
+fn valid_count(answer: &Value) -> usize {
+    answer["response"]["validOnEvents"].as_array().map_or(0, Vec::len)
 }

@@ -2,6 +2,7 @@
 
 use crate::support::client::{Client, entry};
 use crate::support::http::EMIT;
+use crate::support::tokens::add_project;
 use crate::support::{Answer, Claims, Node, emit, request};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -129,6 +130,21 @@ async fn the_same_idempotency_key_gives_the_first_answer_and_is_told_once() {
     emit_one(&node, &tokens.api, json!({"name": "orders", "eventData": 6}));
     for data in [1, 4, 6] {
         assert_eq!(client.next_notification().await.1, data);
+    }
+}
+
+#[test]
+fn another_project_may_use_the_same_idempotency_key() {
+    let node = Node::start(&[]);
+    add_project(node.directory(), "other");
+    for project in ["demo", "other"] {
+        let token = node.token(Claims::api("emit").of_project(project));
+        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
+        let path = format!("/api/system-api/{project}/emit-event-ws");
+        let body = br#"{"name":"orders","eventData":1,"idempotencyKey":"k"}"#;
+        let answer = request(node.address(), "POST", &path, &headers, body).json();
+        accepted(&answer);
+        assert_eq!(answer.get("duplicate"), None, "{project}: {answer}");
     }
 }
 

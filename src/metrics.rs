@@ -62,7 +62,9 @@ impl MetricName {
             MetricName::Emits => "Emits by outcome, each item of a batch counted",
             MetricName::EmitSeconds => "Seconds from an emit call's head to its answer",
             MetricName::Notifications => "Notifications handed whole to the operating system",
-            MetricName::ConditionDrops => "Subscriptions not told of an emit of their event: the condition did not match",
+            MetricName::ConditionDrops => {
+                "Subscriptions not told of an emit of their event: the condition did not match"
+            }
             MetricName::Closes => "Sessions ended, by close code; 1006 is an end without one",
             MetricName::Limits => "How often a limit was met, by its setting",
             MetricName::Upgrades => "WebSocket upgrades by outcome",

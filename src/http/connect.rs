@@ -54,10 +54,7 @@ pub async fn on_upgrade(doors: &Doors, hub: &Addr<SessionHub>, (request, framed)
     }
 }
 
-async fn admit<'a>(
-    doors: &Doors,
-    request: &'a Request,
-) -> Result<(Handshake<'a>, Welcome, Option<Place>), HttpError> {
+async fn admit<'a>(doors: &Doors, request: &'a Request) -> Result<(Handshake<'a>, Welcome, Option<Place>), HttpError> {
     let handshake = Handshake::read(request.head())?;
     if doors.is_draining() {
         let message = "the node stops: try again, or another node";
@@ -75,6 +72,8 @@ async fn admit<'a>(
     };
     let welcome = match granted {
         Ok(grant) => Welcome::Granted(grant),
+        // The tokens may be good: a client that is told otherwise would throw them away.
+        Err((error @ TokenError::Unavailable, token)) => return Err(HttpError::of_token(error, token)),
         Err((error, token)) => {
             let error = messages::ErrorBody::new(error.code(), error.message(token));
             Welcome::Refused(frame::text_frame(&messages::errors("TOKEN_VALIDATION", None, &error)))
@@ -109,7 +108,7 @@ async fn grant(doors: &Doors, api: &str, user: &str) -> Result<Grant, (TokenErro
 }
 
 /// A token that is accepted within the leeway behind its end is good until that is over.
-pub(super) fn end_of_session(doors: &Doors, expires_at: u64) -> u64 {
+pub fn end_of_session(doors: &Doors, expires_at: u64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if expires_at > now { expires_at } else { expires_at.saturating_add(doors.settings.auth.leeway_seconds) }
 }

@@ -168,10 +168,11 @@ fn read_item(raw: &RawValue, body: &Bytes) -> Item {
     if !raw.get().starts_with('{') {
         return Err(invalid("an emit must be an object"));
     }
-    let fields: ItemFields<'_> =
-        serde_json::from_str(raw.get()).map_err(|_| invalid("an emit has name, eventData and idempotencyKey, each once"))?;
+    let fields: ItemFields<'_> = serde_json::from_str(raw.get())
+        .map_err(|_| invalid("an emit has name, eventData and idempotencyKey, each once"))?;
     let name = fields.name.as_deref().and_then(read_string).filter(|name| is_event_name(name));
-    let name = name.ok_or_else(|| HttpError::bad_request(ErrorCode::EventNameInvalid, format!("name: {EVENT_NAME_RULE}")))?;
+    let name =
+        name.ok_or_else(|| HttpError::bad_request(ErrorCode::EventNameInvalid, format!("name: {EVENT_NAME_RULE}")))?;
     let data = fields.data.ok_or_else(|| invalid("eventData is missing"))?;
     Document::parse(data.get()).map_err(|error| invalid(error.to_string()))?;
     let idempotency_key = match fields.idempotency_key {
@@ -239,7 +240,8 @@ fn answer_body(answer: &Result<Emitted, HttpError>) -> String {
     match answer {
         Err(error) => error.body(),
         Ok(emitted) if emitted.is_duplicate => {
-            json!({"success": true, "statusCode": 200, "data": {"id": emitted.id.to_string()}, "duplicate": true}).to_string()
+            json!({"success": true, "statusCode": 200, "data": {"id": emitted.id.to_string()}, "duplicate": true})
+                .to_string()
         }
         Ok(emitted) => format!(r#"{{"success":true,"statusCode":200,"data":{{"id":"{}"}}}}"#, emitted.id),
     }

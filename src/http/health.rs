@@ -24,7 +24,9 @@ pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
 /// `GET /metrics`: OpenMetrics text.
 pub async fn metrics(doors: web::Data<Doors>) -> HttpResponse {
     match doors.metrics.text() {
-        Ok(text) => HttpResponse::Ok().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(text),
+        Ok(text) => {
+            HttpResponse::Ok().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(text)
+        }
         Err(error) => {
             log::error!("metrics cannot be written: {error}");
             HttpResponse::InternalServerError().finish()
@@ -40,8 +42,7 @@ pub async fn product() -> HttpResponse {
 /// `GET /ws` without an upgrade.
 pub async fn upgrade_required() -> HttpResponse {
     let message = "open a WebSocket here: send Upgrade: websocket";
-    let mut response =
-        HttpError::new(StatusCode::UPGRADE_REQUIRED, ErrorCode::UnknownMessage, message).response();
+    let mut response = HttpError::new(StatusCode::UPGRADE_REQUIRED, ErrorCode::UnknownMessage, message).response();
     let headers = response.headers_mut();
     headers.insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
     headers.insert(header::SEC_WEBSOCKET_VERSION, header::HeaderValue::from_static("13"));

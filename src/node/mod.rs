@@ -1,0 +1,380 @@
+//! One running node: which parts there are, the order of their start, and the order of their stop.
+//!
+//! Start: the data folder is locked, the catalogue opened, the bus arbiter with registry and emitter started, then the
+//! workers with a hub each; the port is bound last, so that whoever reaches it is served. Stop: not ready any more, no
+//! new sessions, every session told 1001, then HTTP drained. Nothing but the command line and tests imports this.
+
+mod demo;
+
+use crate::auth::Authenticator;
+use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, NodeLock, ProjectName};
+use crate::http::connect::{self, UpgradeRequest, end_of_session};
+use crate::http::{self, Admission, AdmissionLimits, Doors};
+use crate::limits::{self, Machine, SessionBudget};
+use crate::settings::Settings;
+use actix::{Actor, Addr, Arbiter, System};
+use actix_http::HttpService;
+use actix_server::Server;
+use actix_service::map_config;
+use actix_web::dev::AppConfig;
+use actix_web::{App, web};
+use actors::bus::SharedBus;
+use actors::bus::local::LocalBus;
+use actors::counters::Counters;
+use actors::emitter::{Emitter, EmitterSettings};
+use actors::hub::{CloseAll, SessionHub, TokenJudge, announce};
+use actors::protocol::codes::{CloseCode, ErrorCode};
+use actors::protocol::messages::ErrorBody;
+use actors::registry::SessionRegistry;
+use actors::session::{
+    Conduct, RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionSettings, on_client_message, on_open,
+};
+use futures::future::{LocalBoxFuture, join_all};
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How often a stopping node looks whether its sessions are gone.
+const DRAIN_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What is left of `shutdown.seconds` for HTTP when sessions don't go by themselves.
+const HTTP_DRAIN: Duration = Duration::from_secs(2);
+
+/// Why a node did not start, or stopped by itself.
+#[derive(Debug, thiserror::Error)]
+pub enum NodeError {
+    #[error("{0}")]
+    Catalogue(#[from] CatalogueError),
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot write {file}: {source}")]
+    AddressFile { file: String, source: io::Error },
+    #[error("no randomness from the system: {0}")]
+    Randomness(String),
+    #[error("the bus did not start")]
+    Bus,
+    #[error("the server stopped: {0}")]
+    Server(#[from] io::Error),
+}
+
+/// Runs a node until it is told to stop by SIGTERM or SIGINT.
+pub fn serve(settings: Settings) -> Result<(), NodeError> {
+    System::new().block_on(run(settings))
+}
+
+async fn run(settings: Settings) -> Result<(), NodeError> {
+    let _lock = NodeLock::acquire(&settings.data.dir)?;
+    let catalogue: Arc<dyn Catalogue> = Arc::new(EmbeddedCatalogue::open(&settings.data.dir)?);
+    let is_first_start = settings.catalogue.demo && catalogue.ensure_demo().await?;
+    let budget = announce_limits(&settings);
+    let listener = listen(&settings)?;
+    let address = listener.local_addr()?;
+
+    let node = Node::start(&settings, catalogue.clone(), &budget).await?;
+    let server = node.server(listener, &budget)?;
+    let address_file = AddressFile::write(&settings, address)?;
+    log::info!("node {} listens on http://{address}", node.doors.node);
+    if is_first_start || address.ip().is_loopback() {
+        demo::tell(catalogue.as_ref(), &ProjectName::demo(), address).await;
+    }
+    let result = server.await;
+    drop(address_file);
+    log::info!("node {} has stopped", node.doors.node);
+    Ok(result?)
+}
+
+fn announce_limits(settings: &Settings) -> SessionBudget {
+    let open_files = limits::raise_open_files();
+    let budget = SessionBudget::from(open_files.limit, settings.limits.sessions);
+    log::info!(
+        "open files: {} (raised from {}), {} of them for sessions, {} kept for HTTP",
+        open_files.limit,
+        open_files.soft_before,
+        budget.sessions,
+        budget.kept_for_http
+    );
+    log::info!("{}", budget.first_limit(&Machine::read()));
+    budget
+}
+
+fn listen(settings: &Settings) -> Result<TcpListener, NodeError> {
+    let address = settings.http.bind;
+    let bind = || -> io::Result<TcpListener> {
+        use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        bind(&socket, &address)?;
+        listen(&socket, i32::try_from(settings.http.backlog).unwrap_or(i32::MAX))?;
+        Ok(TcpListener::from(socket))
+    };
+    bind().map_err(|source| NodeError::Listen { address, source })
+}
+
+/// `node.address` in the data folder: where the node listens, for whoever started it with port 0.
+struct AddressFile(std::path::PathBuf);
+
+impl AddressFile {
+    fn write(settings: &Settings, address: SocketAddr) -> Result<AddressFile, NodeError> {
+        let path = settings.data.dir.join("node.address");
+        let draft = settings.data.dir.join("node.address.draft");
+        let write = || {
+            std::fs::write(&draft, format!("{address}\n"))?;
+            std::fs::rename(&draft, &path)
+        };
+        match write() {
+            Ok(()) => Ok(AddressFile(path)),
+            Err(source) => Err(NodeError::AddressFile { file: path.display().to_string(), source }),
+        }
+    }
+}
+
+impl Drop for AddressFile {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_file(&self.0) {
+            log::warn!("cannot remove {}: {error}", self.0.display());
+        }
+    }
+}
+
+/// The hubs that have started, for the stop.
+type Hubs = Arc<Mutex<Vec<Addr<SessionHub>>>>;
+
+struct Node {
+    settings: Settings,
+    doors: web::Data<Doors>,
+    registry: Addr<SessionRegistry>,
+    hubs: Hubs,
+    session_settings: SessionSettings,
+    /// Ends with the node; the actors of the bus live on it.
+    _bus_arbiter: Arbiter,
+}
+
+impl Node {
+    async fn start(
+        settings: &Settings,
+        catalogue: Arc<dyn Catalogue>,
+        budget: &SessionBudget,
+    ) -> Result<Node, NodeError> {
+        let counters = Arc::new(Counters::default());
+        let number = random_number()?;
+        let node: Arc<str> = format!("{:08x}", number >> 32).into();
+        let bus_arbiter = Arbiter::new();
+        let (registry, emitter) = start_bus(&bus_arbiter, settings, number, counters.clone()).await?;
+        let auth = (settings.auth.leeway_seconds, settings.catalogue.cache_seconds);
+        let authenticator = Arc::new(Authenticator::new(catalogue, auth.0, auth.1));
+        let admission_limits = AdmissionLimits {
+            sessions: budget.sessions,
+            sessions_per_user: settings.limits.sessions_per_user,
+            sessions_per_address: settings.limits.sessions_per_address,
+        };
+        let admission = Admission::new(admission_limits, counters.clone());
+        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, emitter, counters);
+        Ok(Node {
+            settings: settings.clone(),
+            doors: web::Data::new(doors),
+            registry,
+            hubs: Hubs::default(),
+            session_settings: session_settings(settings, node),
+            _bus_arbiter: bus_arbiter,
+        })
+    }
+
+    /// The server of both HTTP and WebSockets; it ends when the node has stopped.
+    fn server(&self, listener: TcpListener, budget: &SessionBudget) -> Result<Server, NodeError> {
+        let workers = self.settings.http.worker_count();
+        let connections = usize::try_from(budget.kept_for_http).unwrap_or(usize::MAX).div_ceil(workers).max(1);
+        let builder = Server::build()
+            .workers(workers)
+            .backlog(self.settings.http.backlog)
+            .max_concurrent_connections(connections)
+            .shutdown_timeout(HTTP_DRAIN.as_secs())
+            .shutdown_signal(stop(self.doors.clone(), self.hubs.clone(), self.settings.shutdown.seconds));
+        let drained = builder.graceful_shutdown_signal();
+        let worker = self.worker();
+        let server = builder.listen("carillon", listener, move || {
+            let drained = drained.clone();
+            let app = App::new().app_data(worker.doors.clone()).configure(http::routes);
+            HttpService::build()
+                .tcp_nodelay(true)
+                .graceful_shutdown_signal(move || {
+                    let drained = drained.clone();
+                    async move { drained.notified().await }
+                })
+                .upgrade(worker.upgrades())
+                .finish(map_config(app, |_| AppConfig::default()))
+                .tcp()
+        })?;
+        Ok(server.run())
+    }
+
+    fn worker(&self) -> Worker {
+        Worker {
+            doors: self.doors.clone(),
+            registry: self.registry.clone(),
+            hubs: self.hubs.clone(),
+            session_settings: self.session_settings.clone(),
+            next: Arc::default(),
+        }
+    }
+}
+
+/// What each worker thread starts with.
+#[derive(Clone)]
+struct Worker {
+    doors: web::Data<Doors>,
+    registry: Addr<SessionRegistry>,
+    hubs: Hubs,
+    session_settings: SessionSettings,
+    next: Arc<AtomicU16>,
+}
+
+type UpgradeService = actix_service::boxed::BoxService<UpgradeRequest, (), actix_http::Error>;
+
+impl Worker {
+    /// Makes the service that takes upgrades, and the hub that they go to, on the thread of the worker.
+    fn upgrades(
+        &self,
+    ) -> impl actix_service::ServiceFactory<
+        UpgradeRequest,
+        Config = (),
+        Response = (),
+        Error = actix_http::Error,
+        InitError = (),
+        Service = UpgradeService,
+    > + use<> {
+        let worker = self.clone();
+        actix_service::fn_factory(move || {
+            let hub = worker.start_hub();
+            let doors = worker.doors.clone();
+            let service = actix_service::fn_service(move |request: UpgradeRequest| {
+                let (doors, hub) = (doors.clone(), hub.clone());
+                async move {
+                    if let Err(error) = connect::on_upgrade(&doors, &hub, request).await {
+                        log::debug!("a client was gone before its answer: {error}");
+                    }
+                    Ok::<_, actix_http::Error>(())
+                }
+            });
+            async move { Ok(actix_service::boxed::service(service)) }
+        })
+    }
+
+    fn start_hub(&self) -> Addr<SessionHub> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let ctx = SessionContext::new(self.session_settings.clone(), self.doors.counters.clone());
+        let judge = Rc::new(Judge { doors: self.doors.clone() });
+        let hub = SessionHub::new(number, ctx, self.registry.clone().recipient(), judge).start();
+        announce(&self.registry.clone().recipient(), number, &hub);
+        self.hubs.lock().unwrap_or_else(PoisonError::into_inner).push(hub.clone());
+        hub
+    }
+}
+
+fn session_settings(settings: &Settings, node: Arc<str>) -> SessionSettings {
+    let seconds = |seconds: u64| u32::try_from(seconds).unwrap_or(u32::MAX);
+    SessionSettings {
+        conduct: Conduct { on_open, on_message: on_client_message },
+        node,
+        ping_seconds: seconds(settings.session.ping_seconds),
+        close_seconds: seconds(settings.session.close_seconds),
+        send_buffer_bytes: settings.session.send_buffer_bytes,
+        message_bytes: settings.limits.message_bytes,
+        messages_per_second: settings.limits.messages_per_second,
+        subscriptions: settings.limits.subscriptions,
+    }
+}
+
+fn random_number() -> Result<u64, NodeError> {
+    getrandom::u64().map_err(|error| NodeError::Randomness(error.to_string()))
+}
+
+/// Starts what lives on the bus arbiter.
+async fn start_bus(
+    arbiter: &Arbiter,
+    settings: &Settings,
+    node: u64,
+    counters: Arc<Counters>,
+) -> Result<(Addr<SessionRegistry>, Addr<Emitter>), NodeError> {
+    let (started, start) = tokio::sync::oneshot::channel();
+    let queued_bytes = u32::try_from(settings.limits.queued_bytes).unwrap_or(u32::MAX);
+    let emitter_settings = EmitterSettings {
+        emits_per_second: settings.limits.emits_per_second,
+        idempotency_keys: settings.limits.idempotency_keys,
+        idempotency_window: Duration::from_secs(settings.limits.idempotency_seconds),
+    };
+    arbiter.spawn(async move {
+        let bus: SharedBus = Rc::new(LocalBus::new(queued_bytes, counters.clone()));
+        let registry = SessionRegistry::new(bus.clone(), counters.clone()).start();
+        let emitter = Emitter::new(bus, node, emitter_settings, counters).start();
+        // Nobody waits any more where the node has been stopped meanwhile.
+        let _ = started.send((registry, emitter));
+    });
+    start.await.map_err(|_| NodeError::Bus)
+}
+
+/// Resolves when HTTP is to be drained: a signal came, and every session was told and had its time.
+async fn stop(doors: web::Data<Doors>, hubs: Hubs, seconds: u64) {
+    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
+        (Ok(mut terminate), Ok(mut interrupt)) => {
+            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
+        }
+        (Err(error), _) | (_, Err(error)) => {
+            log::error!("cannot listen to signals, only a kill ends this node: {error}");
+            std::future::pending::<()>().await;
+        }
+    }
+    doors.drain();
+    log::info!("stopping: {} sessions are told to come back elsewhere", doors.counters.sessions.value());
+    let deadline = Instant::now() + Duration::from_secs(seconds).saturating_sub(HTTP_DRAIN);
+    loop {
+        let hubs = hubs.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Asked again each time: an upgrade that was under way may have brought another one.
+        let left = join_all(hubs.iter().map(|hub| hub.send(CloseAll(CloseCode::GoingAway)))).await;
+        let left: usize = left.into_iter().map(|count| count.unwrap_or(0)).sum();
+        if left == 0 || Instant::now() >= deadline {
+            break;
+        }
+        tokio::time::sleep(DRAIN_INTERVAL).await;
+    }
+}
+
+/// Judges new tokens of sessions.
+struct Judge {
+    doors: web::Data<Doors>,
+}
+
+impl TokenJudge for Judge {
+    fn judge(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+        let doors = self.doors.clone();
+        Box::pin(async move { judge(&doors, request).await })
+    }
+}
+
+async fn judge(doors: &Doors, request: RefreshRequest) -> RefreshResult {
+    use crate::auth::{Scope, TokenError};
+    use crate::catalogue::KeyUse;
+    let refused = |token| move |error: TokenError| ErrorBody::new(error.code(), error.message(token));
+    let project = ProjectName::parse(&request.project).map_err(|_| refused(KeyUse::Api)(TokenError::UnknownProject))?;
+    let mut refreshed = Refreshed { api_expires_at: None, user_expires_at: None };
+    if let Some(text) = &request.api {
+        let token = doors.authenticator.verify_api(text).await.map_err(refused(KeyUse::Api))?;
+        token.require(Scope::Connect).map_err(refused(KeyUse::Api))?;
+        if token.project != project {
+            return Err(refused(KeyUse::Api)(TokenError::ProjectMismatch));
+        }
+        refreshed.api_expires_at = Some(token.expires_at.map(|end| end_of_session(doors, end)));
+    }
+    if let Some(text) = &request.user_token {
+        let token = doors.authenticator.verify_user(text, &project).await.map_err(refused(KeyUse::User))?;
+        if doors.admission.user(project.as_str(), &token.subject) != request.user {
+            return Err(ErrorBody::new(ErrorCode::TokenInvalid, "user token: of another user, open a new connection"));
+        }
+        refreshed.user_expires_at = Some(end_of_session(doors, token.expires_at));
+    }
+    Ok(refreshed)
+}

@@ -10,6 +10,7 @@ pub(super) use paths::{Leaf, any_at, any_in_element};
 pub use value::{Kind, Value};
 
 use super::{Path, bounds};
+use std::borrow::Cow;
 
 /// Why event data was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +50,12 @@ impl<'a> Document<'a> {
         Value::new(self, 0)
     }
 
+    /// The first key that a later equal one of the same object replaces.
+    pub fn duplicate_key(&self) -> Option<Cow<'_, str>> {
+        let key = self.nodes.iter().find(|node| node.hidden)?;
+        Some(duplicates::key_text(self.text, key))
+    }
+
     /// Calls `on_value` for every value that an equality on `path` looks at: the values at the path through arrays
     /// (a numeric segment indexes), and where such a value is an array, its elements too.
     ///
@@ -66,3 +73,6 @@ impl<'a> Document<'a> {
         any_at(self.root(), &path.segments, Leaf::Whole, &mut |value| !value.is_missing())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 //! The neighbour `registry/index.rs` finds the conditions that may match without trying each.
 
 mod canonical;
+mod compare;
 pub mod document;
 mod matches;
 pub mod number;
@@ -23,6 +24,11 @@ pub mod bounds {
     pub const TEXT_BYTES: usize = 4096;
     /// Values in one `$in`, `$nin` or `$all`.
     pub const LIST_VALUES: usize = 100;
+    /// Segments of one dotted path: as deep as event data goes.
+    pub const PATH_SEGMENTS: usize = DOCUMENT_DEPTH;
+    /// Bytes that the compiled patterns of one condition take together, about. It also bounds the time that a pattern
+    /// takes for each byte of text.
+    pub const PATTERN_BYTES: usize = 64 * 1024;
     /// Levels of nesting in event data.
     pub const DOCUMENT_DEPTH: usize = 128;
 }
@@ -71,7 +77,8 @@ pub enum JsonType {
     Bool,
     /// Any number (`"number"`).
     Number,
-    /// A whole number in 32 bits (`"int"`), in 64 bits (`"long"`), any other (`"double"`): as a JSON reader into BSON would type it.
+    /// A whole number in 32 bits (`"int"`), in 64 bits (`"long"`), any other (`"double"`): by how it is written (`1.0` is a
+    /// double), as a JSON reader into BSON types it.
     Int,
     Long,
     Double,
@@ -100,7 +107,9 @@ impl std::hash::Hash for Pattern {
     }
 }
 
-/// One element of `$in`, `$nin` or `$all`: a value, or (never in JSON criteria but by `$regex` objects) a pattern.
+/// One element of `$in`, `$nin` or `$all`: a value, or (written as an object with `$regex`) a pattern.
+///
+/// Lists are in order, values first, none twice: `$in: [2, 1]` and `$in: [1, 2, 2]` are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListItem {
     Value(Literal),

@@ -242,3 +242,6 @@ fn write_digits(mut magnitude: u64, buffer: &mut [u8; 20]) -> &[u8] {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,37 @@
+//! Evaluates conditions line by line, so that other implementations can be compared with ours.
+//!
+//! Reads `{"criteria": …, "data": …}` on standard input and prints `true`, `false` or `error CODE message` for each.
+
+use actors::condition::document::{Document, Value};
+use actors::condition::{Condition, ConditionError};
+use actors::protocol::codes::ErrorCode;
+use std::io::{self, BufRead, BufWriter, Write};
+
+fn main() -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    for line in io::stdin().lock().lines() {
+        writeln!(out, "{}", answer(&line?))?;
+    }
+    out.flush()
+}
+
+fn answer(line: &str) -> String {
+    let document = match Document::parse(line) {
+        Ok(document) => document,
+        Err(error) => return error_line(ErrorCode::InvalidJson, &error.to_string()),
+    };
+    let field = |name| document.root().field(name).as_ref().map(Value::raw);
+    let (Some(criteria), Some(data)) = (field("criteria"), field("data")) else {
+        return error_line(ErrorCode::InvalidJson, "a line has criteria and data");
+    };
+    match (Condition::parse(criteria), Document::parse(data)) {
+        (Ok(condition), Ok(data)) => condition.matches(&data).to_string(),
+        (Err(ConditionError::Invalid(message)), _) => error_line(ErrorCode::ConditionInvalid, &message),
+        (Err(ConditionError::TooLarge(message)), _) => error_line(ErrorCode::ConditionTooLarge, &message),
+        (_, Err(error)) => error_line(ErrorCode::InvalidJson, &error.to_string()),
+    }
+}
+
+fn error_line(code: ErrorCode, message: &str) -> String {
+    format!("error {} {message}", code.as_str())
+}

@@ -1,0 +1,150 @@
+use super::naive;
+use crate::condition::Condition;
+use crate::condition::document::Document;
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+
+fn matches(criteria: &str, data: &str) -> bool {
+    let condition = Condition::parse(criteria).unwrap_or_else(|error| panic!("{criteria}: {error}"));
+    condition.matches(&Document::parse(data).expect("valid data"))
+}
+
+// What the table tests/conditions/cases.jsonl can't say, since mingo reads numbers and keys as JavaScript does.
+#[test]
+fn numbers_match_exactly_and_duplicates_by_the_last() {
+    for (criteria, data, expected) in [
+        (r#"{"a":9007199254740993}"#, r#"{"a":9007199254740992}"#, false),
+        (r#"{"a":9007199254740993}"#, r#"{"a":9007199254740993.000}"#, true),
+        (r#"{"a":{"$gt":9007199254740992}}"#, r#"{"a":9007199254740993}"#, true),
+        (r#"{"a":{"$lt":1e999999999}}"#, r#"{"a":1e999999998}"#, true),
+        (r#"{"a":{"$mod":[10,3]}}"#, r#"{"a":9007199254740993}"#, true),
+        (r#"{"a":{"$mod":[-1,0]}}"#, r#"{"a":-9223372036854775808}"#, true),
+        (r#"{"a":{"$mod":[2,0]}}"#, r#"{"a":1e999999999}"#, false),
+        (r#"{"a":2}"#, r#"{"a":1,"a":2}"#, true),
+        (r#"{"a":1}"#, r#"{"a":1,"a":2}"#, false),
+        (r#"{"a":{"b":2}}"#, r#"{"a":{"b":1,"b":2}}"#, true),
+        (r#"{"a":{"$size":1}}"#, r#"{"a":[1,2],"a":[1]}"#, true),
+        (r#"{"a":"é"}"#, r#"{"\u0061":"\u00e9"}"#, true),
+        (r#"{"a":{"$type":"int"}}"#, r#"{"a":1.0}"#, false),
+        (r#"{"a":{"$type":"double"}}"#, r#"{"a":1.0}"#, true),
+        (r#"{"a":{"$type":"double"}}"#, r#"{"a":9223372036854775808}"#, true),
+        (r#"{"a":{"$type":18}}"#, r#"{"a":-2147483649}"#, true),
+        (r#"{"a":{"$in":[{"$regex":"^x","$options":"i"},3]}}"#, r#"{"a":["y","Xa"]}"#, true),
+        (r#"{"a":{"$nin":[{"$regex":"^x"}]}}"#, r#"{"a":["y","xa"]}"#, false),
+        (r#"{"a":{"$all":[{"$regex":"^x"},{"$regex":"z$"},3]}}"#, r#"{"a":[3,"xz"]}"#, true),
+        (r#"{"a":{"$all":[{"$regex":"^x"},{"$regex":"z$"},3]}}"#, r#"{"a":[3,"x"]}"#, false),
+        (r#"{"a":null}"#, r#""scalar""#, true),
+        (r#"{"a":{"$exists":true}}"#, "5", false),
+        (r#"{"a":{"$elemMatch":{"b":null}}}"#, r#"{"a":[[]]}"#, true),
+    ] {
+        assert_eq!(matches(criteria, data), expected, "{criteria} {data}");
+    }
+}
+
+#[test]
+fn an_all_of_a_hundred_values_walks_a_wide_array_once() {
+    let list: Vec<u32> = (0..100).collect();
+    let data = format!("{{\"a\":[{}]}}", (0..40_000).map(|at| at.to_string()).collect::<Vec<_>>().join(","));
+    assert!(matches(&json!({"a": {"$all": list}}).to_string(), &data));
+    assert!(!matches(&json!({"a": {"$all": [0, 40_000]}}).to_string(), &data));
+}
+
+fn scalar() -> impl Strategy<Value = Value> {
+    select(vec![
+        json!(null),
+        json!(true),
+        json!(false),
+        json!(0),
+        json!(1),
+        json!(-3),
+        json!(2.5),
+        json!(""),
+        json!("a"),
+        json!("ab"),
+    ])
+}
+
+fn data(depth: u32) -> impl Strategy<Value = Value> {
+    scalar().prop_recursive(depth, 16, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((select(vec!["a", "b", "0", "1"]), inner), 0..4).prop_map(|fields| Value::Object(
+                fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+            )),
+        ]
+    })
+}
+
+fn operator() -> impl Strategy<Value = Value> {
+    let operand = || data(2);
+    let leaf = prop_oneof![
+        (select(vec!["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]), operand())
+            .prop_map(|(name, operand)| json!({ name: operand })),
+        (select(vec!["$in", "$nin", "$all"]), prop::collection::vec(operand(), 0..3))
+            .prop_map(|(name, list)| json!({ name: list })),
+        any::<bool>().prop_map(|wanted| json!({ "$exists": wanted })),
+        select(vec!["null", "bool", "number", "string", "array", "object"]).prop_map(|name| json!({ "$type": name })),
+        (0..3).prop_map(|size| json!({ "$size": size })),
+        (select(vec![-2, 2, 3]), -1..2).prop_map(|(divisor, remainder)| json!({ "$mod": [divisor, remainder] })),
+        select(vec!["a", "b", ""]).prop_map(|pattern| json!({ "$regex": pattern })),
+    ];
+    leaf.prop_recursive(3, 8, 2, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|inner| json!({ "$not": inner })),
+            inner.clone().prop_map(|inner| json!({ "$elemMatch": inner })),
+            (select(PATHS.to_vec()), inner.clone()).prop_map(|(path, inner)| json!({ "$elemMatch": { path: inner } })),
+            (inner.clone(), inner).prop_map(|(left, right)| {
+                let mut both = left.as_object().cloned().expect("an object");
+                both.extend(right.as_object().cloned().expect("an object"));
+                Value::Object(both)
+            }),
+        ]
+    })
+}
+
+const PATHS: [&str; 9] = ["a", "b", "0", "a.b", "a.0", "a.a", "a.0.b", "0.1", "a.b.1"];
+
+fn criteria() -> impl Strategy<Value = Value> {
+    let field =
+        (select(PATHS.to_vec()), prop_oneof![operator(), data(2)]).prop_map(|(path, asked)| json!({ path: asked }));
+    field.prop_recursive(2, 6, 3, |inner| {
+        prop_oneof![
+            (select(vec!["$and", "$or", "$nor"]), prop::collection::vec(inner.clone(), 1..3))
+                .prop_map(|(name, parts)| json!({ name: parts })),
+            (inner.clone(), inner).prop_map(|(left, right)| {
+                let mut both = left.as_object().cloned().expect("an object");
+                both.extend(right.as_object().cloned().expect("an object"));
+                Value::Object(both)
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1024))]
+
+    #[test]
+    fn conditions_match_as_the_naive_matcher_says(criteria in criteria(), data in data(4)) {
+        let expected = naive::holds(&criteria, &data);
+        prop_assert_eq!(matches(&criteria.to_string(), &data.to_string()), expected);
+    }
+
+    #[test]
+    fn not_and_nor_are_negations(path in select(PATHS.to_vec()), asked in operator(), data in data(4)) {
+        let data = data.to_string();
+        let plain = matches(&json!({ path: asked }).to_string(), &data);
+        prop_assert_eq!(matches(&json!({ path: { "$not": asked } }).to_string(), &data), !plain);
+        prop_assert_eq!(matches(&json!({ "$nor": [{ path: asked }] }).to_string(), &data), !plain);
+    }
+
+    #[test]
+    fn candidates_decide_equality(path in select(PATHS.to_vec()), wanted in data(2), data in data(4)) {
+        let (wanted, data) = (wanted.to_string(), data.to_string());
+        let literal = Document::parse(&wanted).expect("valid").root().to_literal();
+        let parsed_path = crate::condition::parse::read_path(path).expect("short");
+        let mut found = false;
+        Document::parse(&data).expect("valid").for_each_candidate(&parsed_path, &mut |value| found |= value.equals(&literal));
+        prop_assert_eq!(matches(&format!("{{\"{path}\":{{\"$eq\":{wanted}}}}}"), &data), found);
+    }
+}

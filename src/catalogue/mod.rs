@@ -12,6 +12,7 @@ mod key;
 mod node_lock;
 mod project;
 
+use std::error::Error;
 use std::path::PathBuf;
 
 use futures::future::BoxFuture;
@@ -29,13 +30,23 @@ pub use project::{Project, ProjectName, ProjectNameError};
 pub trait Catalogue: Send + Sync {
     /// Reads one project with all its keys, inactive ones too, in the order in which they were added;
     /// `None` where there is no such project.
-    fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>>;
+    fn project<'a>(
+        &'a self,
+        name: &'a ProjectName,
+    ) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>>;
 
     /// Adds a project with its keys, all or nothing; [`CatalogueError::ProjectExists`] where the name is taken.
-    fn create_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>>;
+    fn create_project<'a>(
+        &'a self,
+        project: &'a Project,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
     /// Adds a key to a project, or replaces the project's key of the same id (which is how a key is switched off).
-    fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>>;
+    fn put_key<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        key: &'a Key,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
     /// Gives an empty catalogue the project [`ProjectName::demo`] with one random HS256 key for each use.
     ///
@@ -43,15 +54,21 @@ pub trait Catalogue: Send + Sync {
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>>;
 }
 
+/// What a database driver complained of; boxed, so that this contract knows no driver.
+pub type DriverError = Box<dyn Error + Send + Sync>;
+
 /// Why the catalogue could not do what it was asked.
 #[derive(Debug, Error)]
 pub enum CatalogueError {
     /// The data folder, or the file in it, can't be made or opened.
     #[error("the data folder {} can't be used: {source}", folder.display())]
-    Folder { folder: PathBuf, source: std::io::Error },
+    Folder {
+        folder: PathBuf,
+        source: std::io::Error,
+    },
     /// The file is there, but is not a catalogue or can't be read.
     #[error("the catalogue {} can't be opened: {source}", file.display())]
-    Opening { file: PathBuf, source: rusqlite::Error },
+    Opening { file: PathBuf, source: DriverError },
     /// Another node holds the data folder.
     #[error(
         "another node runs on the data folder {}: stop it, or give this node its own data.dir",
@@ -63,7 +80,11 @@ pub enum CatalogueError {
         "the catalogue {} has version {found}, this program knows up to {known}: start the newer program",
         file.display()
     )]
-    TooNew { file: PathBuf, found: i64, known: i64 },
+    TooNew {
+        file: PathBuf,
+        found: i64,
+        known: i64,
+    },
     /// A project of this name exists already.
     #[error("the project {0} exists already")]
     ProjectExists(ProjectName),
@@ -78,7 +99,7 @@ pub enum CatalogueError {
     Random(getrandom::Error),
     /// The database refused or failed.
     #[error("the catalogue's database failed: {0}")]
-    Database(#[from] rusqlite::Error),
+    Database(#[source] DriverError),
     /// The call was cut off because the process stops.
     #[error("the catalogue is closing")]
     Closing,

@@ -4,11 +4,11 @@
 //! million places and no maps. Never knows who subscribes.
 
 use super::ChannelId;
-use super::cover::{Class, Term};
 use super::id_table::IdTable;
 use super::interner::Interner;
 use super::ranges::{BoundKey, Extremes};
 use super::slab::{ChunkedSlab, NONE};
+use super::terms::{Class, Term};
 use crate::condition::Path;
 use crate::condition::document::Document;
 use std::collections::BTreeMap;
@@ -159,7 +159,13 @@ impl Places {
             bound: None,
         });
         let hash = self.hash(channel, class, path);
-        let Places { places, found, channels, random, .. } = self;
+        let Places {
+            places,
+            found,
+            channels,
+            random,
+            ..
+        } = self;
         found.insert(hash, id, |id| hash_place(random, &places[id]));
         let hash = random.hash_one(channel);
         match first {
@@ -173,9 +179,22 @@ impl Places {
     }
 
     fn close_listed(&mut self, id: u32) {
-        let Place { channel, class, path, next, previous, .. } = self.places[id];
+        let Place {
+            channel,
+            class,
+            path,
+            next,
+            previous,
+            ..
+        } = self.places[id];
         let hash = self.hash(channel, class, path);
-        let Places { places, found, channels, random, .. } = self;
+        let Places {
+            places,
+            found,
+            channels,
+            random,
+            ..
+        } = self;
         found.remove(hash, id, |id| hash_place(random, &places[id]));
         if next != NONE {
             places[next].previous = previous;
@@ -199,7 +218,8 @@ impl Places {
 
     fn first_of(&self, channel: ChannelId) -> Option<u32> {
         let hash = self.random.hash_one(channel);
-        self.channels.find(hash, |id| self.places[id].channel == channel)
+        self.channels
+            .find(hash, |id| self.places[id].channel == channel)
     }
 
     fn release_path(&mut self, path: u32) {
@@ -226,7 +246,12 @@ fn path_of<'c>(term: &Term<'c>) -> Option<&'c Path> {
 
 fn bound_key(place: u32, term: &Term<'_>) -> Option<BoundKey> {
     match *term {
-        Term::Ranged { side, inclusive, bound, .. } => BoundKey::new(place, side, inclusive, bound),
+        Term::Ranged {
+            side,
+            inclusive,
+            bound,
+            ..
+        } => BoundKey::new(place, side, inclusive, bound),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::client::{Client, entry};
 use crate::support::http::EMIT;
 use crate::support::tokens::add_project;
-use crate::support::{Answer, Claims, Node, emit, request};
+use crate::support::{Answer, Claims, Node, emit, eventually, request};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 
@@ -160,14 +160,24 @@ fn a_refused_emit_does_not_use_up_its_idempotency_key() {
 }
 
 #[test]
-fn a_forgotten_idempotency_key_is_new_again() {
-    let node = Node::start(&[("LIMITS__IDEMPOTENCY_KEYS", "2")]);
+fn a_node_with_no_room_for_another_idempotency_key_refuses_it_until_old_ones_are_forgotten() {
+    let node = Node::start(&[("LIMITS__IDEMPOTENCY_KEYS", "2"), ("LIMITS__IDEMPOTENCY_SECONDS", "2")]);
     let tokens = node.tokens();
-    let keyed = |key: &str| json!({"name": "orders", "eventData": 1, "idempotencyKey": key});
-    for key in ["k1", "k2", "k3", "k1"] {
-        let answer = emit_one(&node, &tokens.api, keyed(key)).json();
-        assert_eq!(answer.get("duplicate"), None, "{key}: {answer}");
-    }
+    let keyed = |key: &str| {
+        let body = json!({"name": "orders", "eventData": 1, "idempotencyKey": key});
+        emit_one(&node, &tokens.api, body)
+    };
+    let first = accepted(&keyed("k1").json());
+    accepted(&keyed("k2").json());
+    let refused = keyed("k3");
+    assert_eq!(refused.refusal(429), "RATE_LIMITED");
+    assert!(refused.header("retry-after").is_some());
+    assert_eq!(accepted(&keyed("k1").json()), first);
+    eventually("room for a key", || keyed("k3").status == 200);
+    eventually("the first key to be forgotten", || {
+        let answer = keyed("k1");
+        answer.status == 200 && accepted(&answer.json()) != first
+    });
 }
 
 #[test]

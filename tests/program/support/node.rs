@@ -106,8 +106,9 @@ impl Drop for Node {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
-        if std::thread::panicking() && self.directory.is_some() {
-            eprintln!("--- the node's output\n{}---", self.output());
+        if let (true, Some(directory)) = (std::thread::panicking(), &self.directory) {
+            let log = fs::read_to_string(directory.path().join("stderr")).unwrap_or_default();
+            eprintln!("--- the node's log\n{log}---");
         }
     }
 }

@@ -41,11 +41,7 @@ const MILLION: u32 = 1_000_000;
 const EMITS: u32 = 16_384;
 
 fn session(slot: u32) -> SessionRef {
-    SessionRef {
-        worker: (slot % 4) as u16,
-        slot,
-        generation: 1,
-    }
+    SessionRef { worker: (slot % 4) as u16, slot, generation: 1 }
 }
 
 fn own_recipient(number: u32) -> Condition {
@@ -72,9 +68,7 @@ fn build(name: &str, count: u32, one: impl Fn(u32) -> (ChannelId, Condition)) ->
 }
 
 fn own_recipients(count: u32) -> SubscriptionIndex {
-    build("own recipientId", count, |number| {
-        (CHANNEL, own_recipient(number))
-    })
+    build("own recipientId", count, |number| (CHANNEL, own_recipient(number)))
 }
 
 fn count_told(index: &mut SubscriptionIndex, document: &Document<'_>) -> u32 {
@@ -91,9 +85,7 @@ fn find_one(criterion: &mut Criterion, count: u32) {
     let mut index = own_recipients(count);
     let recipients = (0..EMITS).map(|emit| emit.wrapping_mul(2_654_435_761) % count);
     let texts: Vec<String> = recipients
-        .map(|number| {
-            format!(r#"{{"recipientId":"u{number}","order_no":1001,"status":"SHIPPED"}}"#)
-        })
+        .map(|number| format!(r#"{{"recipientId":"u{number}","order_no":1001,"status":"SHIPPED"}}"#))
         .collect();
     let read = |text| Document::parse(text).expect("event data made here");
     let documents: Vec<Document<'_>> = texts.iter().map(|text| read(text)).collect();
@@ -102,17 +94,9 @@ fn find_one(criterion: &mut Criterion, count: u32) {
         bencher.iter(|| assert_eq!(count_told(&mut index, emits.next().expect("a cycle")), 1));
     });
     let mut emits = texts.iter().cycle();
-    criterion.bench_function(
-        &format!("read the event data and find one of {count}"),
-        |bencher| {
-            bencher.iter(|| {
-                assert_eq!(
-                    count_told(&mut index, &read(emits.next().expect("a cycle"))),
-                    1
-                )
-            });
-        },
-    );
+    criterion.bench_function(&format!("read the event data and find one of {count}"), |bencher| {
+        bencher.iter(|| assert_eq!(count_told(&mut index, &read(emits.next().expect("a cycle"))), 1));
+    });
 }
 
 fn find_one_of_ten(criterion: &mut Criterion) {
@@ -126,11 +110,8 @@ fn find_one_of_a_million(criterion: &mut Criterion) {
 fn broadcast(criterion: &mut Criterion) {
     const MEMBERS: u32 = 100_000;
     let condition = Condition::parse(r#"{"kind":"news"}"#).expect("criteria made here");
-    let mut index = build("one condition for all", MEMBERS, |_| {
-        (CHANNEL, condition.clone())
-    });
-    let document =
-        Document::parse(r#"{"kind":"news","title":"Hello"}"#).expect("event data made here");
+    let mut index = build("one condition for all", MEMBERS, |_| (CHANNEL, condition.clone()));
+    let document = Document::parse(r#"{"kind":"news","title":"Hello"}"#).expect("event data made here");
     let mut group = criterion.benchmark_group("broadcast");
     group.throughput(Throughput::Elements(u64::from(MEMBERS)));
     group.bench_function("tell 100000 members", |bencher| {
@@ -158,15 +139,10 @@ fn insert_and_remove(criterion: &mut Criterion) {
 }
 
 fn a_million_channels(_: &mut Criterion) {
-    build("a channel each", MILLION, |number| {
-        (ChannelId(number), own_recipient(number))
-    });
+    build("a channel each", MILLION, |number| (ChannelId(number), own_recipient(number)));
     build("own recipientId, one range", MILLION, |number| {
         let criteria = format!(r#"{{"recipientId":"u{number}","total":{{"$gte":100}}}}"#);
-        (
-            CHANNEL,
-            Condition::parse(&criteria).expect("criteria made here"),
-        )
+        (CHANNEL, Condition::parse(&criteria).expect("criteria made here"))
     });
 }
 

@@ -56,9 +56,7 @@ impl EmbeddedCatalogue {
         open_private_file(folder, FILE_NAME)?;
         let file = folder.join(FILE_NAME);
         let connection = open_connection(&file)?;
-        Ok(EmbeddedCatalogue {
-            connection: Arc::new(Mutex::new(connection)),
-        })
+        Ok(EmbeddedCatalogue { connection: Arc::new(Mutex::new(connection)) })
     }
 
     async fn with_connection<T: Send + 'static>(
@@ -66,26 +64,17 @@ impl EmbeddedCatalogue {
         work: impl FnOnce(&mut Connection) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
-        tokio::task::spawn_blocking(move || work(&mut connection))
-            .await
-            .map_err(|_| CatalogueError::Closing)?
+        tokio::task::spawn_blocking(move || work(&mut connection)).await.map_err(|_| CatalogueError::Closing)?
     }
 }
 
 impl Catalogue for EmbeddedCatalogue {
-    fn project<'a>(
-        &'a self,
-        name: &'a ProjectName,
-    ) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
+    fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
         let name = name.clone();
-        self.with_connection(move |connection| read_project(connection, name))
-            .boxed()
+        self.with_connection(move |connection| read_project(connection, name)).boxed()
     }
 
-    fn create_project<'a>(
-        &'a self,
-        project: &'a Project,
-    ) -> BoxFuture<'a, Result<(), CatalogueError>> {
+    fn create_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let project = project.clone();
         self.with_connection(move |connection| {
             let transaction = write_transaction(connection)?;
@@ -95,20 +84,12 @@ impl Catalogue for EmbeddedCatalogue {
         .boxed()
     }
 
-    fn put_key<'a>(
-        &'a self,
-        project: &'a ProjectName,
-        key: &'a Key,
-    ) -> BoxFuture<'a, Result<(), CatalogueError>> {
+    fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let (project, key) = (project.clone(), key.clone());
         self.with_connection(move |connection| {
             let transaction = write_transaction(connection)?;
             let known = transaction
-                .query_row(
-                    "SELECT 1 FROM projects WHERE name = ?1",
-                    [project.as_str()],
-                    |_| Ok(()),
-                )
+                .query_row("SELECT 1 FROM projects WHERE name = ?1", [project.as_str()], |_| Ok(()))
                 .optional()?;
             if known.is_none() {
                 return Err(CatalogueError::ProjectUnknown(project));
@@ -122,9 +103,7 @@ impl Catalogue for EmbeddedCatalogue {
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
         self.with_connection(|connection| {
             let transaction = write_transaction(connection)?;
-            if !transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM projects)", [], |row| {
-                row.get(0)
-            })? {
+            if !transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM projects)", [], |row| row.get(0))? {
                 return Ok(false);
             }
             let mut demo = Project::new(ProjectName::demo());
@@ -153,15 +132,8 @@ fn open_connection(file: &Path) -> Result<Connection, CatalogueError> {
     });
     match opened {
         Ok((connection, SCHEMA_VERSION)) => Ok(connection),
-        Ok((_, found)) => Err(CatalogueError::TooNew {
-            file: PathBuf::from(file),
-            found,
-            known: SCHEMA_VERSION,
-        }),
-        Err(source) => Err(CatalogueError::Opening {
-            file: PathBuf::from(file),
-            source: source.into(),
-        }),
+        Ok((_, found)) => Err(CatalogueError::TooNew { file: PathBuf::from(file), found, known: SCHEMA_VERSION }),
+        Err(source) => Err(CatalogueError::Opening { file: PathBuf::from(file), source: source.into() }),
     }
 }
 
@@ -183,10 +155,7 @@ fn write_transaction(connection: &mut Connection) -> rusqlite::Result<Transactio
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
-fn read_project(
-    connection: &mut Connection,
-    name: ProjectName,
-) -> Result<Option<Project>, CatalogueError> {
+fn read_project(connection: &mut Connection, name: ProjectName) -> Result<Option<Project>, CatalogueError> {
     // One read transaction: a project and its keys of the same moment.
     let transaction = connection.transaction()?;
     let found = transaction
@@ -197,18 +166,10 @@ fn read_project(
         return Ok(None);
     };
     let keys = read_keys(&transaction, &name)?;
-    Ok(Some(Project {
-        name,
-        audience,
-        issuer,
-        keys,
-    }))
+    Ok(Some(Project { name, audience, issuer, keys }))
 }
 
-fn read_keys(
-    transaction: &Transaction<'_>,
-    project: &ProjectName,
-) -> Result<Vec<Key>, CatalogueError> {
+fn read_keys(transaction: &Transaction<'_>, project: &ProjectName) -> Result<Vec<Key>, CatalogueError> {
     let mut statement = transaction.prepare_cached(
         "SELECT id, key_use, algorithm, secret, public_pem, active FROM keys WHERE project = ?1 ORDER BY position",
     )?;
@@ -249,11 +210,7 @@ fn insert_project(transaction: &Transaction<'_>, project: &Project) -> Result<()
     Ok(())
 }
 
-fn write_key(
-    transaction: &Transaction<'_>,
-    project: &ProjectName,
-    key: &Key,
-) -> rusqlite::Result<()> {
+fn write_key(transaction: &Transaction<'_>, project: &ProjectName, key: &Key) -> rusqlite::Result<()> {
     let (secret, public_pem) = match &key.material {
         KeyMaterial::Secret(secret) => (Some(secret), None),
         KeyMaterial::PublicPem(pem) => (None, Some(pem)),
@@ -263,15 +220,7 @@ fn write_key(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT (project, id) DO UPDATE SET key_use = excluded.key_use, algorithm = excluded.algorithm,
              secret = excluded.secret, public_pem = excluded.public_pem, active = excluded.active",
-        params![
-            project.as_str(),
-            key.id,
-            key.key_use.as_str(),
-            key.algorithm.as_str(),
-            secret,
-            public_pem,
-            key.active
-        ],
+        params![project.as_str(), key.id, key.key_use.as_str(), key.algorithm.as_str(), secret, public_pem, key.active],
     )?;
     Ok(())
 }

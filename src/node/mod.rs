@@ -309,7 +309,7 @@ async fn start_bus(
     };
     arbiter.spawn(async move {
         let bus: SharedBus = Rc::new(LocalBus::new(queued_bytes, counters.clone()));
-        let registry = SessionRegistry::new(bus.clone(), counters.clone()).start();
+        let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
         let emitter = Emitter::new(bus, node, emitter_settings, counters).start();
         // Nobody waits any more where the node has been stopped meanwhile.
         let _ = started.send((registry, emitter));

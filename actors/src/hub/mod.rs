@@ -8,8 +8,9 @@ mod expiry;
 mod poller;
 mod slots;
 
+use crate::passage::Passage;
 use crate::protocol::codes::CloseCode;
-use crate::registry::{Answer, Answers, HubStarted, Requests};
+use crate::registry::{Answer, Answers, HubStarted, Leg, Requests};
 use crate::session::session_ref::SessionRef;
 use crate::session::{
     CheckLiveness, Close, Deliver, Feed, Flush, Grant, Open, Place, Readable, RefreshRequest, RefreshResult, Session,
@@ -85,7 +86,16 @@ pub struct Telling {
 pub struct Tell {
     pub tellings: Vec<Telling>,
     /// Held until the sessions have been handed the frames.
-    pub passage: crate::passage::Passage,
+    pub passage: Passage,
+    /// Held as long.
+    pub leg: Leg,
+}
+
+impl Telling {
+    /// What it takes on its way, about.
+    pub fn bytes(&self) -> usize {
+        self.frame.len() + self.sessions.len() * size_of::<SessionRef>()
+    }
 }
 
 /// Says goodbye to every session with one code; answers how many there are still.
@@ -328,7 +338,8 @@ impl Handler<Tell> for SessionHub {
     type Result = ();
 
     fn handle(&mut self, message: Tell, _: &mut Context<Self>) {
-        for telling in message.tellings {
+        let Tell { tellings, passage: _passage, leg: _leg } = message;
+        for telling in tellings {
             for session in telling.sessions {
                 self.with(session, Deliver(telling.frame.clone()));
             }

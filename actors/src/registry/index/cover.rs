@@ -38,20 +38,13 @@ pub(super) fn cover<'c>(condition: &'c Condition, weigh: &Weigh<'_>) -> Vec<Post
     let parts = parts_of(&condition.root);
     match best_cover(&parts, &[], weigh) {
         Some(cover) => cover.postings,
-        None => vec![Posting {
-            term: Term::Always,
-            rest: parts.into(),
-        }],
+        None => vec![Posting { term: Term::Always, rest: parts.into() }],
     }
 }
 
 /// Covers the conjunction of `parts` by one of them; `outer` are further conditions that only remain to be checked.
 /// `None`: there is no part that the index can look up.
-fn best_cover<'c>(
-    parts: &[&'c Expression],
-    outer: &[&'c Expression],
-    weigh: &Weigh<'_>,
-) -> Option<Cover<'c>> {
+fn best_cover<'c>(parts: &[&'c Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
     let best = best_field(parts, outer, weigh);
     if best.as_ref().is_some_and(|best| best.class == Class::Equal) {
         return best;
@@ -67,11 +60,7 @@ fn best_cover<'c>(
     best
 }
 
-fn best_field<'c>(
-    parts: &[&'c Expression],
-    outer: &[&'c Expression],
-    weigh: &Weigh<'_>,
-) -> Option<Cover<'c>> {
+fn best_field<'c>(parts: &[&'c Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
     let mut best = None;
     let mut weighed = 0;
     for (position, part) in parts.iter().enumerate() {
@@ -92,19 +81,11 @@ fn best_field<'c>(
 }
 
 /// Covers a disjunction: every branch must have a cover.
-fn cover_branches<'c>(
-    branches: &'c [Expression],
-    outer: &[&'c Expression],
-    weigh: &Weigh<'_>,
-) -> Option<Cover<'c>> {
+fn cover_branches<'c>(branches: &'c [Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
     let mut all: Option<Cover<'c>> = None;
     for branch in branches {
         let cover = best_cover(&parts_of(branch), outer, weigh)?;
-        let all = all.get_or_insert(Cover {
-            class: cover.class,
-            weight: 0,
-            postings: Vec::new(),
-        });
+        let all = all.get_or_insert(Cover { class: cover.class, weight: 0, postings: Vec::new() });
         all.class = all.class.max(cover.class);
         all.weight += cover.weight;
         all.postings.extend(cover.postings);
@@ -118,16 +99,9 @@ fn cover_branches<'c>(
 impl<'c> Cover<'c> {
     fn new(terms: Vec<Term<'c>>, rest: Rc<[&'c Expression]>, weigh: &Weigh<'_>) -> Self {
         let class = class_of(&terms);
-        let postings = terms.into_iter().map(|term| Posting {
-            term,
-            rest: Rc::clone(&rest),
-        });
+        let postings = terms.into_iter().map(|term| Posting { term, rest: Rc::clone(&rest) });
         let postings: Vec<Posting<'c>> = postings.collect();
-        Cover {
-            class,
-            weight: postings.iter().map(weigh).sum(),
-            postings,
-        }
+        Cover { class, weight: postings.iter().map(weigh).sum(), postings }
     }
 }
 
@@ -156,18 +130,10 @@ fn parts_of(expression: &Expression) -> Vec<&Expression> {
 }
 
 /// `outer` and the parts, less the one that the look-up answers wholly.
-fn rest_of<'c>(
-    parts: &[&'c Expression],
-    answered: Option<usize>,
-    outer: &[&'c Expression],
-) -> Vec<&'c Expression> {
+fn rest_of<'c>(parts: &[&'c Expression], answered: Option<usize>, outer: &[&'c Expression]) -> Vec<&'c Expression> {
     let others = parts.iter().enumerate();
     let others = others.filter(|(position, _)| Some(*position) != answered);
-    outer
-        .iter()
-        .copied()
-        .chain(others.map(|(_, part)| *part))
-        .collect()
+    outer.iter().copied().chain(others.map(|(_, part)| *part)).collect()
 }
 
 fn class_of(terms: &[Term<'_>]) -> Class {
@@ -182,10 +148,7 @@ mod tests {
     fn covered(text: &str) -> Vec<(Class, usize)> {
         let condition = Condition::parse(text).expect("a condition");
         let postings = cover(&condition, &|_| 1);
-        postings
-            .iter()
-            .map(|posting| (posting.term.class(), posting.rest.len()))
-            .collect()
+        postings.iter().map(|posting| (posting.term.class(), posting.rest.len())).collect()
     }
 
     #[test]
@@ -195,10 +158,7 @@ mod tests {
             ("{}", &[(Always, 0)]),
             (r#"{"a":1}"#, &[(Equal, 0)]),
             (r#"{"b":{"$gt":1},"a":"x"}"#, &[(Equal, 1)]),
-            (
-                r#"{"a":{"$in":[1,2]},"b":{"$ne":1}}"#,
-                &[(Equal, 1), (Equal, 1)],
-            ),
+            (r#"{"a":{"$in":[1,2]},"b":{"$ne":1}}"#, &[(Equal, 1), (Equal, 1)]),
             (r#"{"a":{"$in":[1,2]},"b":1}"#, &[(Equal, 1)]),
             (r#"{"a":{"$gt":1,"$lt":5}}"#, &[(Ranged, 1)]),
             (r#"{"a":{"$gt":true}}"#, &[(Present, 1)]),
@@ -208,15 +168,9 @@ mod tests {
             (r#"{"a":null}"#, &[(Always, 1)]),
             (r#"{"a":{"$not":{"$eq":1}}}"#, &[(Always, 1)]),
             (r#"{"$nor":[{"a":1}]}"#, &[(Always, 1)]),
-            (
-                r#"{"$or":[{"a":1,"b":2},{"c":{"$gt":1}}]}"#,
-                &[(Equal, 1), (Ranged, 0)],
-            ),
+            (r#"{"$or":[{"a":1,"b":2},{"c":{"$gt":1}}]}"#, &[(Equal, 1), (Ranged, 0)]),
             (r#"{"$or":[{"a":1},{"b":null}]}"#, &[(Always, 1)]),
-            (
-                r#"{"$or":[{"a":1},{"a":2}],"b":{"$exists":true}}"#,
-                &[(Equal, 1), (Equal, 1)],
-            ),
+            (r#"{"$or":[{"a":1},{"a":2}],"b":{"$exists":true}}"#, &[(Equal, 1), (Equal, 1)]),
         ];
         for (text, expected) in cases {
             assert_eq!(covered(text), expected, "{text}");
@@ -225,9 +179,7 @@ mod tests {
 
     #[test]
     fn disjunctions_do_not_multiply() {
-        let pairs: Vec<String> = (0..10)
-            .map(|n| format!(r#"{{"$or":[{{"a{n}":1}},{{"b{n}":1}}]}}"#))
-            .collect();
+        let pairs: Vec<String> = (0..10).map(|n| format!(r#"{{"$or":[{{"a{n}":1}},{{"b{n}":1}}]}}"#)).collect();
         let postings = covered(&format!(r#"{{"$and":[{}]}}"#, pairs.join(",")));
         assert_eq!(postings, [(Class::Equal, 9), (Class::Equal, 9)]);
     }

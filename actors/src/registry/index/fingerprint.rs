@@ -81,9 +81,6 @@ mod tests {
 
     #[test]
     fn another_process_makes_other_fingerprints() {
-        assert_ne!(
-            Fingerprints::default().of_place(1),
-            Fingerprints::default().of_place(1)
-        );
+        assert_ne!(Fingerprints::default().of_place(1), Fingerprints::default().of_place(1));
     }
 }

@@ -81,8 +81,7 @@ impl Groups {
             return Some(head);
         }
         let hash = self.random.hash_one(identity);
-        self.others
-            .find(hash, |id| self.groups[id].identity() == *identity)
+        self.others.find(hash, |id| self.groups[id].identity() == *identity)
     }
 
     /// Groups of one key, counted up to `limit`.
@@ -112,10 +111,7 @@ impl Groups {
                 heads.insert(identity.key.hash(), id, |id| groups[id].key.hash());
             }
         }
-        Seat {
-            group: id,
-            position: 0,
-        }
+        Seat { group: id, position: 0 }
     }
 
     /// Takes the member at a seat out; the group's last member moves into it.
@@ -195,34 +191,16 @@ impl Groups {
         if next != NONE {
             self.groups[next].previous = id;
         }
-        let Groups {
-            groups,
-            others,
-            random,
-            ..
-        } = self;
+        let Groups { groups, others, random, .. } = self;
         let hash = random.hash_one(groups[id].identity());
         others.insert(hash, id, |id| random.hash_one(groups[id].identity()));
     }
 
     fn close(&mut self, id: u32) -> Left {
-        let Group {
-            key,
-            program,
-            place,
-            next,
-            previous,
-            ..
-        } = self.groups[id];
+        let Group { key, program, place, next, previous, .. } = self.groups[id];
         // The table forgets this group, or, when it was the chain's first, the next one, which the other table takes.
         let forgotten = if previous == NONE { next } else { id };
-        let Groups {
-            groups,
-            heads,
-            others,
-            random,
-            ..
-        } = self;
+        let Groups { groups, heads, others, random, .. } = self;
         if forgotten == NONE {
             heads.remove(key.hash(), id, |id| groups[id].key.hash());
         } else {

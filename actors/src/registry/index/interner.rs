@@ -51,11 +51,7 @@ impl<T: Hash> Interner<T> {
             return;
         }
         let hash = self.random.hash_one(&interned.value);
-        let Interner {
-            values,
-            table,
-            random,
-        } = self;
+        let Interner { values, table, random } = self;
         table.remove(hash, id, |id| random.hash_one(&values[id].value));
         values.remove(id);
     }
@@ -73,11 +69,7 @@ impl<T: Hash> Interner<T> {
     fn add(&mut self, value: T) -> u32 {
         let hash = self.random.hash_one(&value);
         let id = self.values.insert(Interned { value, holders: 1 });
-        let Interner {
-            values,
-            table,
-            random,
-        } = self;
+        let Interner { values, table, random } = self;
         table.insert(hash, id, |id| random.hash_one(&values[id].value));
         id
     }
@@ -109,10 +101,7 @@ mod tests {
         assert_eq!(interner.acquire("a", || unreachable!()), first);
         assert_ne!(first, other);
         interner.release(first);
-        assert_eq!(
-            (interner[first].as_str(), interner.find("a")),
-            ("a", Some(first))
-        );
+        assert_eq!((interner[first].as_str(), interner.find("a")), ("a", Some(first)));
         interner.release(first);
         assert_eq!(interner.find("a"), None);
         interner.release(other);

@@ -79,37 +79,22 @@ impl SubscriptionIndex {
         target: SessionRef,
     ) -> SubscriptionId {
         let postings = match &condition {
-            Some(condition) => cover::cover(condition, &|posting| {
-                self.weight(channel, delivery, posting)
-            }),
-            None => vec![Posting {
-                term: Term::Always,
-                rest: Rc::new([]),
-            }],
+            Some(condition) => cover::cover(condition, &|posting| self.weight(channel, delivery, posting)),
+            None => vec![Posting { term: Term::Always, rest: Rc::new([]) }],
         };
         let spots = self.acquire_spots(channel, &postings);
         self.subscribe(&spots, delivery, target)
     }
 
     /// Removes a subscription, if it is still `target`'s.
-    pub fn remove(
-        &mut self,
-        id: SubscriptionId,
-        target: SessionRef,
-    ) -> Option<(ChannelId, DeliveryId)> {
+    pub fn remove(&mut self, id: SubscriptionId, target: SessionRef) -> Option<(ChannelId, DeliveryId)> {
         let seat = self.subscriptions.first_seat(id.0)?;
         let (member, place, delivery) = self.groups.at(seat);
         if member.target != target {
             return None;
         }
         let channel = self.places.channel(place);
-        let SubscriptionIndex {
-            places,
-            programs,
-            groups,
-            subscriptions,
-            ..
-        } = self;
+        let SubscriptionIndex { places, programs, groups, subscriptions, .. } = self;
         subscriptions.close(id.0, |subscriptions, seat| match groups.leave(seat) {
             Left::Quietly => (),
             Left::Moved { subscription } => subscriptions.move_to(subscription, seat),
@@ -131,22 +116,8 @@ impl SubscriptionIndex {
         on_match: &mut dyn FnMut(DeliveryId, SessionRef),
     ) {
         self.begin_emit();
-        let SubscriptionIndex {
-            fingerprints,
-            places,
-            programs,
-            groups,
-            subscriptions,
-            emit,
-        } = self;
-        let mut visit = Visit {
-            programs,
-            groups,
-            subscriptions,
-            document,
-            emit: *emit,
-            on_match,
-        };
+        let SubscriptionIndex { fingerprints, places, programs, groups, subscriptions, emit } = self;
+        let mut visit = Visit { programs, groups, subscriptions, document, emit: *emit, on_match };
         for (id, place) in places.of_channel(channel) {
             match place.class {
                 Class::Equal => {
@@ -181,12 +152,7 @@ impl SubscriptionIndex {
         };
         let key = self.key(place, &posting.term);
         let is_there = |program, several| {
-            let identity = Identity {
-                key,
-                program,
-                delivery,
-                several,
-            };
+            let identity = Identity { key, program, delivery, several };
             self.groups.find(&identity).is_some()
         };
         match self.programs.find(&posting.rest) {
@@ -200,11 +166,8 @@ impl SubscriptionIndex {
         let mut spots = Vec::with_capacity(postings.len());
         for posting in postings {
             let place = self.places.acquire(channel, &posting.term);
-            let spot = Spot {
-                key: self.key(place, &posting.term),
-                place,
-                program: self.programs.acquire(&posting.rest),
-            };
+            let spot =
+                Spot { key: self.key(place, &posting.term), place, program: self.programs.acquire(&posting.rest) };
             if spots.contains(&spot) {
                 self.release(spot);
             } else {
@@ -214,22 +177,12 @@ impl SubscriptionIndex {
         spots
     }
 
-    fn subscribe(
-        &mut self,
-        spots: &[Spot],
-        delivery: DeliveryId,
-        target: SessionRef,
-    ) -> SubscriptionId {
+    fn subscribe(&mut self, spots: &[Spot], delivery: DeliveryId, target: SessionRef) -> SubscriptionId {
         let mut subscriptions = std::mem::take(&mut self.subscriptions);
         let id = subscriptions.open(|subscription| {
-            let member = Member {
-                target,
-                subscription,
-            };
+            let member = Member { target, subscription };
             let several = spots.len() > 1;
-            let seats = spots
-                .iter()
-                .map(|&spot| self.seat(spot, delivery, several, member));
+            let seats = spots.iter().map(|&spot| self.seat(spot, delivery, several, member));
             seats.collect()
         });
         self.subscriptions = subscriptions;
@@ -237,12 +190,7 @@ impl SubscriptionIndex {
     }
 
     fn seat(&mut self, spot: Spot, delivery: DeliveryId, several: bool, member: Member) -> Seat {
-        let identity = Identity {
-            key: spot.key,
-            program: spot.program,
-            delivery,
-            several,
-        };
+        let identity = Identity { key: spot.key, program: spot.program, delivery, several };
         match self.groups.find(&identity) {
             Some(group) => {
                 // The group holds them already.
@@ -296,10 +244,7 @@ impl Visit<'_> {
         let mut next = self.groups.visit(key, self.emit);
         while let Some(group) = next {
             let (identity, following) = self.groups.look(group);
-            if self
-                .programs
-                .holds(identity.program, self.document, self.emit)
-            {
+            if self.programs.holds(identity.program, self.document, self.emit) {
                 self.tell(group, &identity);
             }
             next = following;
@@ -308,10 +253,7 @@ impl Visit<'_> {
 
     fn tell(&mut self, group: u32, identity: &Identity) {
         for member in self.groups.members(group) {
-            let tell = !identity.several
-                || self
-                    .subscriptions
-                    .tell_first(member.subscription, self.emit);
+            let tell = !identity.several || self.subscriptions.tell_first(member.subscription, self.emit);
             if tell {
                 (self.on_match)(identity.delivery, member.target);
             }

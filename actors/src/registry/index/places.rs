@@ -159,13 +159,7 @@ impl Places {
             bound: None,
         });
         let hash = self.hash(channel, class, path);
-        let Places {
-            places,
-            found,
-            channels,
-            random,
-            ..
-        } = self;
+        let Places { places, found, channels, random, .. } = self;
         found.insert(hash, id, |id| hash_place(random, &places[id]));
         let hash = random.hash_one(channel);
         match first {
@@ -179,22 +173,9 @@ impl Places {
     }
 
     fn close_listed(&mut self, id: u32) {
-        let Place {
-            channel,
-            class,
-            path,
-            next,
-            previous,
-            ..
-        } = self.places[id];
+        let Place { channel, class, path, next, previous, .. } = self.places[id];
         let hash = self.hash(channel, class, path);
-        let Places {
-            places,
-            found,
-            channels,
-            random,
-            ..
-        } = self;
+        let Places { places, found, channels, random, .. } = self;
         found.remove(hash, id, |id| hash_place(random, &places[id]));
         if next != NONE {
             places[next].previous = previous;
@@ -218,8 +199,7 @@ impl Places {
 
     fn first_of(&self, channel: ChannelId) -> Option<u32> {
         let hash = self.random.hash_one(channel);
-        self.channels
-            .find(hash, |id| self.places[id].channel == channel)
+        self.channels.find(hash, |id| self.places[id].channel == channel)
     }
 
     fn release_path(&mut self, path: u32) {
@@ -246,12 +226,7 @@ fn path_of<'c>(term: &Term<'c>) -> Option<&'c Path> {
 
 fn bound_key(place: u32, term: &Term<'_>) -> Option<BoundKey> {
     match *term {
-        Term::Ranged {
-            side,
-            inclusive,
-            bound,
-            ..
-        } => BoundKey::new(place, side, inclusive, bound),
+        Term::Ranged { side, inclusive, bound, .. } => BoundKey::new(place, side, inclusive, bound),
         _ => None,
     }
 }

@@ -31,18 +31,8 @@ enum Scalar {
 
 impl BoundKey {
     /// `None` for a bound that is neither a number nor a string.
-    pub(super) fn new(
-        place: u32,
-        side: Side,
-        inclusive: bool,
-        bound: &Literal,
-    ) -> Option<BoundKey> {
-        Some(BoundKey {
-            place,
-            side,
-            bound: Scalar::of(bound.clone())?,
-            above: (side == Side::Upper) == inclusive,
-        })
+    pub(super) fn new(place: u32, side: Side, inclusive: bool, bound: &Literal) -> Option<BoundKey> {
+        Some(BoundKey { place, side, bound: Scalar::of(bound.clone())?, above: (side == Side::Upper) == inclusive })
     }
 }
 
@@ -75,19 +65,9 @@ impl Extremes {
     }
 
     /// Calls `on_bound` for each bound on `place` that some value meets, once.
-    pub(super) fn for_each_met(
-        self,
-        place: u32,
-        bounds: &BTreeMap<Arc<BoundKey>, u32>,
-        on_bound: &mut dyn FnMut(u32),
-    ) {
+    pub(super) fn for_each_met(self, place: u32, bounds: &BTreeMap<Arc<BoundKey>, u32>, on_bound: &mut dyn FnMut(u32)) {
         let mut walk = |side, from, to| {
-            let end = |bound, above| BoundKey {
-                place,
-                side,
-                bound,
-                above,
-            };
+            let end = |bound, above| BoundKey { place, side, bound, above };
             // At the least value `<=` is met and `<` is not, at the greatest `>=` is met and `>` is not. The walk's
             // other end is no real bound.
             let (from, to) = (end(from, side == Side::Upper), end(to, false));

@@ -117,15 +117,13 @@ impl<T> Index<u32> for ChunkedSlab<T> {
     type Output = T;
 
     fn index(&self, id: u32) -> &T {
-        self.get(id)
-            .expect("a number kept only while its record lives")
+        self.get(id).expect("a number kept only while its record lives")
     }
 }
 
 impl<T> IndexMut<u32> for ChunkedSlab<T> {
     fn index_mut(&mut self, id: u32) -> &mut T {
-        self.get_mut(id)
-            .expect("a number kept only while its record lives")
+        self.get_mut(id).expect("a number kept only while its record lives")
     }
 }
 
@@ -196,9 +194,7 @@ mod tests {
     #[test]
     fn an_emptied_chunk_below_a_full_one_gives_its_memory_back() {
         let mut slab = ChunkedSlab::default();
-        let ids: Vec<u32> = (0..2 * CHUNK as u32)
-            .map(|value| slab.insert(value))
-            .collect();
+        let ids: Vec<u32> = (0..2 * CHUNK as u32).map(|value| slab.insert(value)).collect();
         for id in &ids[..CHUNK] {
             slab.remove(*id);
         }

@@ -55,10 +55,7 @@ impl Term<'_> {
 
 /// Terms of which one holds whenever the predicate does, and whether the reverse is true too. `None`: data without
 /// the path may meet the predicate.
-pub(super) fn terms_of<'c>(
-    path: &'c Path,
-    predicate: &'c Predicate,
-) -> Option<(Vec<Term<'c>>, bool)> {
+pub(super) fn terms_of<'c>(path: &'c Path, predicate: &'c Predicate) -> Option<(Vec<Term<'c>>, bool)> {
     let present = Some((vec![Term::Present(path)], false));
     match predicate {
         Predicate::Eq(Literal::Null) => None,
@@ -93,21 +90,11 @@ pub(super) fn terms_of<'c>(
 }
 
 /// Numbers and strings are ordered; of the other types a bound only says that there must be something.
-fn range_of<'c>(
-    path: &'c Path,
-    side: Side,
-    inclusive: bool,
-    bound: &'c Literal,
-) -> Option<(Vec<Term<'c>>, bool)> {
+fn range_of<'c>(path: &'c Path, side: Side, inclusive: bool, bound: &'c Literal) -> Option<(Vec<Term<'c>>, bool)> {
     match bound {
         Literal::Null => None,
         Literal::Number(_) | Literal::String(_) => {
-            let term = Term::Ranged {
-                path,
-                side,
-                inclusive,
-                bound,
-            };
+            let term = Term::Ranged { path, side, inclusive, bound };
             Some((vec![term], true))
         }
         _ => Some((vec![Term::Present(path)], false)),

@@ -5,11 +5,7 @@ mod model;
 use super::*;
 
 fn session(slot: u32) -> SessionRef {
-    SessionRef {
-        worker: 1,
-        slot,
-        generation: 7,
-    }
+    SessionRef { worker: 1, slot, generation: 7 }
 }
 
 fn condition(text: &str) -> Option<Condition> {
@@ -37,12 +33,8 @@ fn told(index: &mut SubscriptionIndex, data: &str) -> Vec<u32> {
 }
 
 fn holds_nothing(index: &SubscriptionIndex) -> bool {
-    let parts = [
-        index.places.is_empty(),
-        index.groups.is_empty(),
-        index.subscriptions.is_empty(),
-        index.programs.len() == 0,
-    ];
+    let parts =
+        [index.places.is_empty(), index.groups.is_empty(), index.subscriptions.is_empty(), index.programs.len() == 0];
     parts.iter().all(|&empty| empty)
 }
 
@@ -57,15 +49,7 @@ fn equal_elements_of_an_array_tell_a_subscription_once() {
 #[test]
 fn subscriptions_of_one_condition_are_told_one_after_the_other() {
     let pair = r#"{"a":1,"b":2}"#;
-    let mut index = index_of(&[
-        pair,
-        r#"{"b":2,"c":1}"#,
-        pair,
-        r#"{"a":1,"c":1}"#,
-        pair,
-        r#"{"a":1}"#,
-        pair,
-    ]);
+    let mut index = index_of(&[pair, r#"{"b":2,"c":1}"#, pair, r#"{"a":1,"c":1}"#, pair, r#"{"a":1}"#, pair]);
     let slots = told(&mut index, r#"{"a":1,"b":2,"c":1}"#);
     assert_eq!(slots.len(), 7);
     let first = slots.iter().position(|&slot| slot == 0).expect("told");
@@ -85,11 +69,8 @@ fn an_equality_alone_leaves_no_program_and_a_shared_rest_leaves_one() {
         index.insert(CHANNEL, condition(&own), DELIVERY, session(slot));
     }
     assert_eq!(index.programs.len(), 1);
-    assert_eq!(
-        told(&mut index, r#"{"recipientId":"u150","total":100}"#),
-        [150]
-    );
-    assert_eq!(told(&mut index, r#"{"recipientId":"u150","total":99}"#), []);
+    assert_eq!(told(&mut index, r#"{"recipientId":"u150","total":100}"#), [150]);
+    assert_eq!(told(&mut index, r#"{"recipientId":"u150","total":99}"#), Vec::<u32>::new());
     assert_eq!(told(&mut index, r#"{"recipientId":"u50"}"#), [50]);
 }
 
@@ -102,16 +83,10 @@ fn the_less_crowded_equality_is_looked_up() {
     }
     let kind = condition(r#"{"kind":"order"}"#).expect("just made");
     let postings = cover::cover(&kind, &|_| 1);
-    let place = index
-        .places
-        .find(CHANNEL, &postings[0].term)
-        .expect("the first one's place");
+    let place = index.places.find(CHANNEL, &postings[0].term).expect("the first one's place");
     let key = index.key(place, &postings[0].term);
     assert_eq!(index.groups.count(key, 1000), 1);
-    assert_eq!(
-        told(&mut index, r#"{"kind":"order","recipientId":"u500"}"#),
-        [500]
-    );
+    assert_eq!(told(&mut index, r#"{"kind":"order","recipientId":"u500"}"#), [500]);
 }
 
 #[test]
@@ -142,11 +117,7 @@ fn bounds_are_met_exactly() {
 
 #[test]
 fn null_is_met_by_missing_data() {
-    let mut index = index_of(&[
-        r#"{"a":null}"#,
-        r#"{"a":{"$in":[null,1]}}"#,
-        r#"{"a":{"$all":[null]}}"#,
-    ]);
+    let mut index = index_of(&[r#"{"a":null}"#, r#"{"a":{"$in":[null,1]}}"#, r#"{"a":{"$all":[null]}}"#]);
     let mut slots = told(&mut index, "{}");
     slots.sort_unstable();
     assert_eq!(slots, [0, 1, 2]);
@@ -157,10 +128,7 @@ fn a_subscription_is_removed_only_for_the_session_that_made_it() {
     let mut index = SubscriptionIndex::default();
     let target = session(1);
     let id = index.insert(CHANNEL, None, DELIVERY, target);
-    let successor = SessionRef {
-        generation: 8,
-        ..target
-    };
+    let successor = SessionRef { generation: 8, ..target };
     assert_eq!(index.remove(id, successor), None);
     assert_eq!(index.remove(SubscriptionId(id.0 + 1), target), None);
     assert_eq!(index.remove(id, target), Some((CHANNEL, DELIVERY)));
@@ -173,32 +141,18 @@ fn many_members_leave_in_any_order_and_nothing_remains() {
     let mut index = SubscriptionIndex::default();
     let mut live: Vec<(SubscriptionId, u32)> = Vec::new();
     for slot in 0..5000 {
-        let text = [
-            r#"{"a":1}"#,
-            r#"{"a":1,"b":2}"#,
-            r#"{"$or":[{"a":1},{"b":2}]}"#,
-        ][slot as usize % 3];
-        live.push((
-            index.insert(CHANNEL, condition(text), DELIVERY, session(slot)),
-            slot,
-        ));
+        let text = [r#"{"a":1}"#, r#"{"a":1,"b":2}"#, r#"{"$or":[{"a":1},{"b":2}]}"#][slot as usize % 3];
+        live.push((index.insert(CHANNEL, condition(text), DELIVERY, session(slot)), slot));
     }
     for (round, step) in [(0, 7), (1, 3), (2, 2)] {
         let (gone, kept): (Vec<_>, Vec<_>) = live.iter().partition(|(_, slot)| slot % step == 0);
         for (id, slot) in gone {
-            assert_eq!(
-                index.remove(id, session(slot)),
-                Some((CHANNEL, DELIVERY)),
-                "round {round}"
-            );
+            assert_eq!(index.remove(id, session(slot)), Some((CHANNEL, DELIVERY)), "round {round}");
         }
         live = kept;
         let mut slots = told(&mut index, r#"{"a":1,"b":2}"#);
         slots.sort_unstable();
-        assert_eq!(
-            slots,
-            live.iter().map(|(_, slot)| *slot).collect::<Vec<_>>()
-        );
+        assert_eq!(slots, live.iter().map(|(_, slot)| *slot).collect::<Vec<_>>());
     }
     for (id, slot) in live {
         assert!(index.remove(id, session(slot)).is_some());
@@ -208,11 +162,7 @@ fn many_members_leave_in_any_order_and_nothing_remains() {
 
 #[test]
 fn finds_go_on_when_their_numbers_come_round() {
-    let mut index = index_of(&[
-        r#"{"a":1}"#,
-        r#"{"a":1,"b":{"$ne":1}}"#,
-        r#"{"a":{"$in":[1,2]}}"#,
-    ]);
+    let mut index = index_of(&[r#"{"a":1}"#, r#"{"a":1,"b":{"$ne":1}}"#, r#"{"a":{"$in":[1,2]}}"#]);
     for _ in 0..3 {
         assert_eq!(told(&mut index, r#"{"a":1}"#).len(), 3);
     }
@@ -225,21 +175,12 @@ fn finds_go_on_when_their_numbers_come_round() {
 
 #[test]
 fn a_condition_with_too_many_values_is_checked_at_every_emit() {
-    let values = |from: u32| {
-        (from..from + 90)
-            .map(|value| value.to_string())
-            .collect::<Vec<_>>()
-            .join(",")
-    };
-    let text = format!(
-        r#"{{"$or":[{{"a":{{"$in":[{}]}}}},{{"b":{{"$in":[{}]}}}}]}}"#,
-        values(0),
-        values(100)
-    );
+    let values = |from: u32| (from..from + 90).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
+    let text = format!(r#"{{"$or":[{{"a":{{"$in":[{}]}}}},{{"b":{{"$in":[{}]}}}}]}}"#, values(0), values(100));
     let mut index = index_of(&[&text]);
     assert_eq!(index.places.of_channel(CHANNEL).count(), 1);
     assert_eq!(told(&mut index, r#"{"b":111}"#), [0]);
-    assert_eq!(told(&mut index, r#"{"a":111}"#), []);
+    assert_eq!(told(&mut index, r#"{"a":111}"#), Vec::<u32>::new());
 }
 
 #[test]

@@ -16,16 +16,9 @@ struct Plain {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Subscribe {
-        channel: u32,
-        condition: Option<String>,
-        delivery: u32,
-    },
+    Subscribe { channel: u32, condition: Option<String>, delivery: u32 },
     Unsubscribe(Index),
-    Emit {
-        channel: u32,
-        data: String,
-    },
+    Emit { channel: u32, data: String },
 }
 
 fn path() -> impl Strategy<Value = &'static str> {
@@ -54,25 +47,17 @@ fn scalar() -> impl Strategy<Value = &'static str> {
 
 /// A value with arrays and objects inside.
 fn value() -> impl Strategy<Value = String> {
-    scalar()
-        .prop_map(str::to_owned)
-        .prop_recursive(3, 12, 4, |inner| {
-            let member = (select(vec!["a", "b", "c", "0"]), inner.clone());
-            prop_oneof![
-                list(inner, 0..4),
-                list(
-                    member.prop_map(|(key, value)| format!(r#""{key}":{value}"#)),
-                    0..3
-                )
+    scalar().prop_map(str::to_owned).prop_recursive(3, 12, 4, |inner| {
+        let member = (select(vec!["a", "b", "c", "0"]), inner.clone());
+        prop_oneof![
+            list(inner, 0..4),
+            list(member.prop_map(|(key, value)| format!(r#""{key}":{value}"#)), 0..3)
                 .prop_map(|members| format!("{{{}}}", &members[1..members.len() - 1])),
-            ]
-        })
+        ]
+    })
 }
 
-fn list(
-    item: impl Strategy<Value = String>,
-    size: std::ops::Range<usize>,
-) -> impl Strategy<Value = String> {
+fn list(item: impl Strategy<Value = String>, size: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec(item, size).prop_map(|items| format!("[{}]", items.join(",")))
 }
 
@@ -82,14 +67,8 @@ fn small_value() -> impl Strategy<Value = String> {
 
 /// An operator with its operand, without braces.
 fn operator() -> impl Strategy<Value = String> {
-    let simple = (
-        select(vec!["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]),
-        small_value(),
-    );
-    let listed = (
-        select(vec!["$in", "$nin", "$all", "$in"]),
-        list(small_value(), 0..4),
-    );
+    let simple = (select(vec!["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]), small_value());
+    let listed = (select(vec!["$in", "$nin", "$all", "$in"]), list(small_value(), 0..4));
     let fixed = select(vec![
         r#""$exists":true"#,
         r#""$exists":false"#,
@@ -109,14 +88,9 @@ fn operator() -> impl Strategy<Value = String> {
     ];
     leaf.prop_recursive(2, 4, 2, |inner| {
         prop_oneof![
-            inner
-                .clone()
-                .prop_map(|inner| format!(r#""$not":{{{inner}}}"#)),
-            inner
-                .clone()
-                .prop_map(|inner| format!(r#""$elemMatch":{{{inner}}}"#)),
-            (path(), inner)
-                .prop_map(|(path, inner)| format!(r#""$elemMatch":{{"{path}":{{{inner}}}}}"#)),
+            inner.clone().prop_map(|inner| format!(r#""$not":{{{inner}}}"#)),
+            inner.clone().prop_map(|inner| format!(r#""$elemMatch":{{{inner}}}"#)),
+            (path(), inner).prop_map(|(path, inner)| format!(r#""$elemMatch":{{"{path}":{{{inner}}}}}"#)),
         ]
     })
 }
@@ -129,19 +103,12 @@ fn criteria() -> impl Strategy<Value = String> {
         1 => (path(), small_value(), small_value())
             .prop_map(|(path, from, to)| format!(r#""{path}":{{"$gte":{from},"$lt":{to}}}"#)),
     ];
-    field
-        .prop_map(|field| format!("{{{field}}}"))
-        .prop_recursive(3, 12, 3, |inner| {
-            let branches = (
-                select(vec!["$and", "$or", "$or", "$nor"]),
-                list(inner.clone(), 1..4),
-            );
-            let branches =
-                branches.prop_map(|(name, branches)| format!(r#"{{"{name}":{branches}}}"#));
-            let both = (inner.clone(), inner)
-                .prop_map(|(one, other)| format!(r#"{{"$and":[{one},{other}]}}"#));
-            prop_oneof![branches, both]
-        })
+    field.prop_map(|field| format!("{{{field}}}")).prop_recursive(3, 12, 3, |inner| {
+        let branches = (select(vec!["$and", "$or", "$or", "$nor"]), list(inner.clone(), 1..4));
+        let branches = branches.prop_map(|(name, branches)| format!(r#"{{"{name}":{branches}}}"#));
+        let both = (inner.clone(), inner).prop_map(|(one, other)| format!(r#"{{"$and":[{one},{other}]}}"#));
+        prop_oneof![branches, both]
+    })
 }
 
 fn data() -> impl Strategy<Value = String> {
@@ -173,16 +140,8 @@ struct Both {
 impl Both {
     fn take(&mut self, step: &Step) -> Result<(), TestCaseError> {
         match step {
-            Step::Subscribe {
-                channel,
-                condition,
-                delivery,
-            } => {
-                self.subscribe(
-                    ChannelId(*channel),
-                    condition.as_deref(),
-                    DeliveryId(*delivery),
-                );
+            Step::Subscribe { channel, condition, delivery } => {
+                self.subscribe(ChannelId(*channel), condition.as_deref(), DeliveryId(*delivery));
                 Ok(())
             }
             Step::Unsubscribe(_) if self.plain.is_empty() => Ok(()),
@@ -199,16 +158,8 @@ impl Both {
         };
         self.sessions += 1;
         let target = session(self.sessions);
-        let id = self
-            .index
-            .insert(channel, condition.clone(), delivery, target);
-        self.plain.push(Plain {
-            id,
-            channel,
-            condition,
-            delivery,
-            target,
-        });
+        let id = self.index.insert(channel, condition.clone(), delivery, target);
+        self.plain.push(Plain { id, channel, condition, delivery, target });
     }
 
     fn unsubscribe(&mut self, position: usize) -> Result<(), TestCaseError> {
@@ -223,21 +174,13 @@ impl Both {
     fn emit(&mut self, channel: ChannelId, data: &str) -> Result<(), TestCaseError> {
         let document = Document::parse(data).expect("made valid");
         let mut found = Vec::new();
-        self.index
-            .find(channel, &document, &mut |delivery, target| {
-                found.push((target, delivery.0))
-            });
+        self.index.find(channel, &document, &mut |delivery, target| found.push((target, delivery.0)));
         found.sort_unstable();
         let meets = |plain: &&Plain| {
             let condition = plain.condition.as_ref();
-            plain.channel == channel
-                && condition.is_none_or(|condition| condition.matches(&document))
+            plain.channel == channel && condition.is_none_or(|condition| condition.matches(&document))
         };
-        let expected = self
-            .plain
-            .iter()
-            .filter(meets)
-            .map(|plain| (plain.target, plain.delivery.0));
+        let expected = self.plain.iter().filter(meets).map(|plain| (plain.target, plain.delivery.0));
         let mut expected: Vec<_> = expected.collect();
         expected.sort_unstable();
         prop_assert_eq!(found, expected, "event data {}", data);
@@ -264,10 +207,7 @@ proptest! {
 fn most_random_criteria_are_conditions() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let parsed = (0..500).filter(|_| {
-        let text = criteria()
-            .new_tree(&mut runner)
-            .expect("a strategy without filters")
-            .current();
+        let text = criteria().new_tree(&mut runner).expect("a strategy without filters").current();
         Condition::parse(&text).is_ok()
     });
     assert!(parsed.count() > 300);

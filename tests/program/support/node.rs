@@ -1,18 +1,21 @@
 //! The real program in a process of its own: its start on a free port, its signals, its end.
 
+use super::DEADLINE;
 use super::tokens::{Claims, Tokens};
-use super::{DEADLINE, eventually};
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// The binary under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_carillon");
+
+/// How often a process is looked at: often enough that no test waits for the look.
+const POLL: Duration = Duration::from_millis(5);
 
 /// A running node. Killed when dropped; what it logged is shown when the test fails.
 pub struct Node {
@@ -128,14 +131,20 @@ pub fn command(directory: &Path, settings: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Waits for the end of a process that must end by itself.
+/// Waits for the end of a process that must end by itself; one that does not is ended, and the test with it.
 pub fn wait(child: &mut Child) -> ExitStatus {
-    let mut status = None;
-    eventually("the end of the process", || {
-        status = child.try_wait().expect("a child of ours");
-        status.is_some()
-    });
-    status.expect("seen a moment ago")
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            return status;
+        }
+        if Instant::now() > end {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the process did not end in {DEADLINE:?}");
+        }
+        std::thread::sleep(POLL);
+    }
 }
 
 /// Waits for the address that the node writes once it listens.
@@ -151,6 +160,6 @@ fn address_of(child: &mut Child, directory: &Path) -> SocketAddr {
             let log = fs::read_to_string(directory.join("stderr")).unwrap_or_default();
             panic!("the node did not come to listen\n{log}");
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(POLL);
     }
 }

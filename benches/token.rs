@@ -8,9 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use carillon::auth::{Authenticator, Scope, issue_api, issue_user};
-use carillon::catalogue::{
-    Catalogue, EmbeddedCatalogue, KeyMaterial, KeyUse, Project, ProjectName,
-};
+use carillon::catalogue::{Catalogue, EmbeddedCatalogue, KeyMaterial, KeyUse, Project, ProjectName};
 use criterion::{Criterion, criterion_group, criterion_main};
 use jsonwebtoken::{DecodingKey, Validation};
 use tokio::runtime::Runtime;
@@ -30,17 +28,14 @@ fn verify(criterion: &mut Criterion) {
     let demo = demo.ok().flatten().expect("the demo was made");
     let authenticator = Authenticator::new(catalogue, 5, 3_600);
     let user = issue_user(&demo, "u42", DAY, &[]).expect("the demo has keys");
-    let apis: Vec<_> = (0..UNSEEN_TOKENS)
-        .map(|number| api_token(&demo, number))
-        .collect();
+    let apis: Vec<_> = (0..UNSEEN_TOKENS).map(|number| api_token(&demo, number)).collect();
 
     criterion.bench_function("verify_api/seen", |bencher| {
         bencher.iter(|| runtime.block_on(authenticator.verify_api(black_box(&apis[0]))));
     });
     let mut tokens = apis.iter().cycle();
     criterion.bench_function("verify_api/unseen", |bencher| {
-        bencher
-            .iter(|| runtime.block_on(authenticator.verify_api(tokens.next().expect("endless"))));
+        bencher.iter(|| runtime.block_on(authenticator.verify_api(tokens.next().expect("endless"))));
     });
     criterion.bench_function("verify_user", |bencher| {
         bencher.iter(|| runtime.block_on(authenticator.verify_user(black_box(&user), &demo.name)));
@@ -61,9 +56,7 @@ fn stock_decode(demo: &Project, token: &str) -> serde_json::Value {
         panic!("the demo's keys are secrets");
     };
     let key = DecodingKey::from_secret(secret).expect("the secret is not empty");
-    jsonwebtoken::decode(token, &key, &Validation::default())
-        .expect("the token is good")
-        .claims
+    jsonwebtoken::decode(token, &key, &Validation::default()).expect("the token is good").claims
 }
 
 criterion_group!(benches, verify);

@@ -30,11 +30,7 @@ pub struct ApiToken {
 impl ApiToken {
     /// Refuses a token without the scope.
     pub fn require(&self, scope: Scope) -> Result<(), TokenError> {
-        if self.scopes.contains(scope) {
-            Ok(())
-        } else {
-            Err(TokenError::Scope(scope))
-        }
+        if self.scopes.contains(scope) { Ok(()) } else { Err(TokenError::Scope(scope)) }
     }
 }
 
@@ -70,12 +66,7 @@ impl Authenticator {
     /// Verifies with the catalogue's keys, each project read again after `cache_seconds` (which is how long a revoked key
     /// lives on); `exp` and `nbf` are checked with `leeway_seconds`.
     pub fn new(catalogue: Arc<dyn Catalogue>, leeway_seconds: u64, cache_seconds: u64) -> Self {
-        Self::with_clock(
-            catalogue,
-            leeway_seconds,
-            cache_seconds,
-            Arc::new(SystemClock),
-        )
+        Self::with_clock(catalogue, leeway_seconds, cache_seconds, Arc::new(SystemClock))
     }
 
     /// The same with another clock than the machine's.
@@ -129,11 +120,7 @@ impl Authenticator {
             expires_at: validity.expires.map(|date| date.whole_seconds()),
         });
         if text.len() <= MAX_SEEN_BYTES {
-            let seen = SeenToken {
-                token: Arc::clone(&token),
-                validity,
-                project,
-            };
+            let seen = SeenToken { token: Arc::clone(&token), validity, project };
             self.seen.insert(text.into(), seen);
         }
         Ok(token)
@@ -143,11 +130,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// Any [`TokenError`] but `Scope`; [`TokenError::ProjectMismatch`] where it names another project.
-    pub async fn verify_user(
-        &self,
-        text: &str,
-        project: &ProjectName,
-    ) -> Result<UserToken, TokenError> {
+    pub async fn verify_user(&self, text: &str, project: &ProjectName) -> Result<UserToken, TokenError> {
         if text.is_empty() {
             return Err(TokenError::Missing(KeyUse::User));
         }
@@ -162,9 +145,7 @@ impl Authenticator {
         claims.check_parties(&project.project)?;
         let validity = claims.validity()?;
         validity.check(self.clock.now(), self.leeway)?;
-        let expires = validity.expires.ok_or(TokenError::Claims(
-            "the claim exp is required in a user token",
-        ))?;
+        let expires = validity.expires.ok_or(TokenError::Claims("the claim exp is required in a user token"))?;
         Ok(UserToken {
             project: project.project.name.clone(),
             subject: claims.subject()?,

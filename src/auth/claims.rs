@@ -27,9 +27,7 @@ pub(super) struct Claims<'a> {
 }
 
 /// Keeps a claim's text: `null` stays a value (and is refused where the claim is read), a number keeps its digits.
-fn as_written<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<&'de RawValue>, D::Error> {
+fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
@@ -38,9 +36,7 @@ impl Claims<'_> {
     pub fn project(&self) -> Result<ProjectName, TokenError> {
         string(self.project)
             .and_then(|name| ProjectName::parse(&name).ok())
-            .ok_or(TokenError::Claims(
-                "the claim project must be a project's name",
-            ))
+            .ok_or(TokenError::Claims("the claim project must be a project's name"))
     }
 
     /// The application's name or the user's id.
@@ -48,9 +44,7 @@ impl Claims<'_> {
         string(self.sub)
             .filter(|subject| (1..=MAX_SUBJECT_BYTES).contains(&subject.len()))
             .map(String::into_boxed_str)
-            .ok_or(TokenError::Claims(
-                "the claim sub must be a string of 1 to 256 bytes",
-            ))
+            .ok_or(TokenError::Claims("the claim sub must be a string of 1 to 256 bytes"))
     }
 
     /// The scopes; none where there is no such claim, so that the refusal is the one of a missing scope.
@@ -58,21 +52,14 @@ impl Claims<'_> {
         let Some(scope) = self.scope else {
             return Ok(Scopes::default());
         };
-        serde_json::from_str(scope.get())
-            .map_err(|_| TokenError::Claims("the claim scope must be an array of strings"))
+        serde_json::from_str(scope.get()).map_err(|_| TokenError::Claims("the claim scope must be an array of strings"))
     }
 
     /// From when until when the token says that it is valid.
     pub fn validity(&self) -> Result<Validity, TokenError> {
         Ok(Validity {
-            not_before: date(
-                self.nbf,
-                "the claim nbf must be a number of seconds since 1970",
-            )?,
-            expires: date(
-                self.exp,
-                "the claim exp must be a number of seconds since 1970",
-            )?,
+            not_before: date(self.nbf, "the claim nbf must be a number of seconds since 1970")?,
+            expires: date(self.exp, "the claim exp must be a number of seconds since 1970")?,
         })
     }
 
@@ -81,14 +68,10 @@ impl Claims<'_> {
         if let Some(audience) = &project.audience
             && !self.is_for(audience)
         {
-            return Err(TokenError::Claims(
-                "the claim aud must contain the project's audience",
-            ));
+            return Err(TokenError::Claims("the claim aud must contain the project's audience"));
         }
         if project.issuer.is_some() && string(self.iss) != project.issuer {
-            return Err(TokenError::Claims(
-                "the claim iss must be the project's issuer",
-            ));
+            return Err(TokenError::Claims("the claim iss must be the project's issuer"));
         }
         Ok(())
     }
@@ -115,11 +98,6 @@ fn string(claim: Option<&RawValue>) -> Option<String> {
     serde_json::from_str(claim?.get()).ok()
 }
 
-fn date(
-    claim: Option<&RawValue>,
-    complaint: &'static str,
-) -> Result<Option<NumericDate>, TokenError> {
-    claim
-        .map(|written| NumericDate::parse(written.get()).ok_or(TokenError::Claims(complaint)))
-        .transpose()
+fn date(claim: Option<&RawValue>, complaint: &'static str) -> Result<Option<NumericDate>, TokenError> {
+    claim.map(|written| NumericDate::parse(written.get()).ok_or(TokenError::Claims(complaint))).transpose()
 }

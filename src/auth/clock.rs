@@ -15,8 +15,6 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Duration {
         // A clock that stands before 1970 is read as 1970.
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default()
+        SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 }

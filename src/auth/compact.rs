@@ -58,10 +58,7 @@ impl<'a> CompactToken<'a> {
         let (header, claims) = signed.split_once('.').ok_or(TokenError::Malformed)?;
         let header = parse_header(header)?;
         Ok(CompactToken {
-            algorithm: header
-                .alg
-                .parse()
-                .map_err(|_| TokenError::AlgorithmMismatch)?,
+            algorithm: header.alg.parse().map_err(|_| TokenError::AlgorithmMismatch)?,
             key_id: header.kid,
             signed: signed.as_bytes(),
             signature_text,
@@ -90,9 +87,7 @@ fn parse_header(text: &str) -> Result<Header, TokenError> {
 
 /// Strict: no padding, no other alphabet, no bits left over. Else one token would have several texts.
 fn decode(text: &str) -> Result<Vec<u8>, TokenError> {
-    URL_SAFE_NO_PAD
-        .decode(text)
-        .map_err(|_| TokenError::Malformed)
+    URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::Malformed)
 }
 
 /// Reads a JSON object. Serde alone would also take an array, field by field. A name that we read and that stands twice is refused

@@ -46,9 +46,7 @@ pub enum TokenError {
 
 fn how_to_send(token: KeyUse) -> &'static str {
     match token {
-        KeyUse::Api => {
-            "send it as the header or query parameter x-am-authorization, or as the subprotocol api.TOKEN"
-        }
+        KeyUse::Api => "send it as the header or query parameter x-am-authorization, or as the subprotocol api.TOKEN",
         KeyUse::User => {
             "send it as the header or query parameter x-am-user-authorization, or as the subprotocol user.TOKEN"
         }

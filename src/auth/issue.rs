@@ -18,10 +18,7 @@ const RESERVED_CLAIMS: [&str; 4] = ["project", "sub", "exp", "nbf"];
 #[derive(Debug, Error)]
 pub enum IssueError {
     #[error("the project {project} has no active secret key for {} tokens", key_use.as_str())]
-    NoKey {
-        project: ProjectName,
-        key_use: KeyUse,
-    },
+    NoKey { project: ProjectName, key_use: KeyUse },
     #[error("a name or user id has 1 to 256 bytes")]
     Subject,
     #[error("the token would end after the year 9999: give a shorter time to live")]
@@ -41,12 +38,7 @@ pub enum IssueError {
 ///
 /// # Errors
 /// [`IssueError`], where the project has no key for it or the token would not verify here.
-pub fn issue_api(
-    project: &Project,
-    name: &str,
-    scopes: Scopes,
-    ttl: Option<Duration>,
-) -> Result<String, IssueError> {
+pub fn issue_api(project: &Project, name: &str, scopes: Scopes, ttl: Option<Duration>) -> Result<String, IssueError> {
     let mut claims = ClaimList::new(project, name)?;
     let scopes: Vec<_> = scopes.iter().map(Scope::as_str).collect();
     claims.add("scope", to_raw_value(&scopes)?)?;
@@ -133,10 +125,7 @@ fn sign(project: &Project, key_use: KeyUse, claims: &ClaimList) -> Result<String
         .iter()
         .filter(|key| key.active && key.key_use == key_use)
         .find_map(signing_parts)
-        .ok_or_else(|| IssueError::NoKey {
-            project: project.name.clone(),
-            key_use,
-        })?;
+        .ok_or_else(|| IssueError::NoKey { project: project.name.clone(), key_use })?;
     let mut header = Header::new(algorithm);
     header.kid = Some(key.id.clone());
     let token = jsonwebtoken::encode(&header, claims, &EncodingKey::from_secret(secret)?)?;

@@ -18,9 +18,7 @@ impl NumericDate {
     pub fn parse(json: &str) -> Option<Self> {
         let is_number = json.starts_with(|first: char| first == '-' || first.is_ascii_digit());
         let seconds = json.parse::<f64>().ok().filter(|_| is_number)?;
-        (0.0..=Self::MAX_SECONDS as f64)
-            .contains(&seconds)
-            .then_some(NumericDate(seconds))
+        (0.0..=Self::MAX_SECONDS as f64).contains(&seconds).then_some(NumericDate(seconds))
     }
 
     /// The first whole second that is not before the date.
@@ -69,11 +67,7 @@ mod tests {
             ("253402300799", 253_402_300_799),
             ("1e-400", 0),
         ] {
-            assert_eq!(
-                NumericDate::parse(json).unwrap().whole_seconds(),
-                seconds,
-                "{json}"
-            );
+            assert_eq!(NumericDate::parse(json).unwrap().whole_seconds(), seconds, "{json}");
         }
     }
 
@@ -107,10 +101,7 @@ mod tests {
 
     #[test]
     fn leeway_widens_both_ends_and_not_more() {
-        let validity = Validity {
-            not_before: NumericDate::parse("1000.5"),
-            expires: NumericDate::parse("2000.25"),
-        };
+        let validity = Validity { not_before: NumericDate::parse("1000.5"), expires: NumericDate::parse("2000.25") };
         let leeway = Duration::from_secs(5);
         let at = |milliseconds| validity.check(Duration::from_millis(milliseconds), leeway);
         assert_eq!(at(995_499), Err(TokenError::NotYetValid));

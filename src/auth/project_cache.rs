@@ -56,12 +56,7 @@ struct Held {
 
 impl ProjectCache {
     pub fn new(catalogue: Arc<dyn Catalogue>, clock: Arc<dyn Clock>, max_age: Duration) -> Self {
-        ProjectCache {
-            catalogue,
-            clock,
-            max_age,
-            slots: Cache::new(MAX_PROJECTS),
-        }
+        ProjectCache { catalogue, clock, max_age, slots: Cache::new(MAX_PROJECTS) }
     }
 
     /// The project as it was at most `auth.cache_seconds` ago.
@@ -69,9 +64,7 @@ impl ProjectCache {
     /// # Errors
     /// [`TokenError::UnknownProject`]; [`TokenError::Unavailable`] where the catalogue fails and nothing is held.
     pub async fn project(&self, name: &ProjectName) -> Result<Arc<PreparedProject>, TokenError> {
-        let Ok(slot) = self
-            .slots
-            .get_or_insert_with(name, || Ok::<_, Infallible>(Arc::default()));
+        let Ok(slot) = self.slots.get_or_insert_with(name, || Ok::<_, Infallible>(Arc::default()));
         if let Some(held) = slot.fresh(self.clock.now()) {
             return held.answer();
         }
@@ -90,23 +83,13 @@ impl ProjectCache {
         let since = self.clock.now();
         match (found, before) {
             (Ok(found), before) => Ok(Held {
-                age: if found.is_some() {
-                    self.max_age
-                } else {
-                    self.max_age.min(UNKNOWN_AGE)
-                },
+                age: if found.is_some() { self.max_age } else { self.max_age.min(UNKNOWN_AGE) },
                 project: found.map(|project| prepare_or_keep(project, before)),
                 since,
             }),
             (Err(error), Some(before)) => {
-                log::warn!(
-                    "catalogue look-up failed, keys held before go on serving: project={name} cause={error}"
-                );
-                Ok(Held {
-                    project: Some(before),
-                    since,
-                    age: RETRY_AGE,
-                })
+                log::warn!("catalogue look-up failed, keys held before go on serving: project={name} cause={error}");
+                Ok(Held { project: Some(before), since, age: RETRY_AGE })
             }
             (Err(error), None) => {
                 log::warn!("catalogue look-up failed: project={name} cause={error}");
@@ -118,10 +101,7 @@ impl ProjectCache {
 
 impl Slot {
     fn held(&self) -> Option<Held> {
-        self.held
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn hold(&self, held: Held) {
@@ -130,10 +110,7 @@ impl Slot {
 
     /// What is held, unless it is too old, or from the future because the clock was set back.
     fn fresh(&self, now: Duration) -> Option<Held> {
-        self.held().filter(|held| {
-            now.checked_sub(held.since)
-                .is_some_and(|age| age < held.age)
-        })
+        self.held().filter(|held| now.checked_sub(held.since).is_some_and(|age| age < held.age))
     }
 }
 
@@ -161,11 +138,7 @@ impl PreparedProject {
     }
 
     /// Checks that an active key of this use signed the token with its own algorithm.
-    pub fn check_signature(
-        &self,
-        key_use: KeyUse,
-        token: &CompactToken<'_>,
-    ) -> Result<(), TokenError> {
+    pub fn check_signature(&self, key_use: KeyUse, token: &CompactToken<'_>) -> Result<(), TokenError> {
         let keys = match key_use {
             KeyUse::Api => &self.api_keys,
             KeyUse::User => &self.user_keys,
@@ -177,23 +150,12 @@ impl PreparedProject {
     }
 }
 
-fn check_named_key(
-    keys: &[Verifier],
-    key_id: &str,
-    token: &CompactToken<'_>,
-) -> Result<(), TokenError> {
-    let key = keys
-        .iter()
-        .find(|key| key.key_id == key_id)
-        .ok_or(TokenError::UnknownKey)?;
+fn check_named_key(keys: &[Verifier], key_id: &str, token: &CompactToken<'_>) -> Result<(), TokenError> {
+    let key = keys.iter().find(|key| key.key_id == key_id).ok_or(TokenError::UnknownKey)?;
     if key.algorithm != token.algorithm {
         return Err(TokenError::AlgorithmMismatch);
     }
-    if key.verifies(token) {
-        Ok(())
-    } else {
-        Err(TokenError::BadSignature)
-    }
+    if key.verifies(token) { Ok(()) } else { Err(TokenError::BadSignature) }
 }
 
 fn check_each_key(keys: &[Verifier], token: &CompactToken<'_>) -> Result<(), TokenError> {
@@ -228,11 +190,6 @@ fn prepare_keys(project: &Project, key_use: KeyUse) -> Vec<Verifier> {
 
 fn prepare_key(project: &ProjectName, key: &Key) -> Option<Verifier> {
     Verifier::prepare(key)
-        .inspect_err(|cause| {
-            log::warn!(
-                "key can't be used: project={project} key={} cause={cause}",
-                key.id
-            )
-        })
+        .inspect_err(|cause| log::warn!("key can't be used: project={project} key={} cause={cause}", key.id))
         .ok()
 }

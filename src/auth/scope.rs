@@ -47,10 +47,7 @@ impl FromStr for Scope {
     type Err = ScopeError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Scope::ALL
-            .into_iter()
-            .find(|scope| scope.as_str() == text)
-            .ok_or(ScopeError)
+        Scope::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or(ScopeError)
     }
 }
 
@@ -66,9 +63,7 @@ impl Scopes {
 
     /// The set's scopes.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
-        Scope::ALL
-            .into_iter()
-            .filter(move |scope| self.contains(*scope))
+        Scope::ALL.into_iter().filter(move |scope| self.contains(*scope))
     }
 }
 
@@ -113,10 +108,7 @@ mod tests {
     fn set_has_what_was_put_in() {
         let scopes: Scopes = [Scope::Emit, Scope::Admin].into_iter().collect();
         assert!(scopes.contains(Scope::Emit) && !scopes.contains(Scope::Connect));
-        assert_eq!(
-            scopes.iter().collect::<Vec<_>>(),
-            [Scope::Emit, Scope::Admin]
-        );
+        assert_eq!(scopes.iter().collect::<Vec<_>>(), [Scope::Emit, Scope::Admin]);
         assert_eq!(Scopes::default().iter().count(), 0);
     }
 
@@ -124,18 +116,8 @@ mod tests {
     fn only_an_array_of_strings_is_read() {
         let read = |json| serde_json::from_str::<Scopes>(json).ok();
         assert_eq!(read("[]"), Some(Scopes::default()));
-        assert_eq!(
-            read(r#"["\u0065mit","mine","emit"]"#),
-            Some([Scope::Emit].into_iter().collect())
-        );
-        for bad in [
-            r#""emit""#,
-            "null",
-            r#"["emit",1]"#,
-            r#"["emit",null]"#,
-            r#"{"emit":1}"#,
-            r#"[["emit"]]"#,
-        ] {
+        assert_eq!(read(r#"["\u0065mit","mine","emit"]"#), Some([Scope::Emit].into_iter().collect()));
+        for bad in [r#""emit""#, "null", r#"["emit",1]"#, r#"["emit",null]"#, r#"{"emit":1}"#, r#"[["emit"]]"#] {
             assert_eq!(read(bad), None, "{bad}");
         }
     }

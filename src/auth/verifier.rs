@@ -37,9 +37,7 @@ pub(super) enum UnusableKey {
     ShortSecret,
     #[error("its RSA modulus is shorter than 2048 bits (RFC 7518 section 3.3)")]
     ShortModulus,
-    #[error(
-        "its material is not a secret for HS*, or not a public key of the algorithm's kind as PEM"
-    )]
+    #[error("its material is not a secret for HS*, or not a public key of the algorithm's kind as PEM")]
     WrongMaterial,
 }
 
@@ -50,11 +48,7 @@ impl Verifier {
             KeyMaterial::Secret(secret) => prepare_secret(key.algorithm, secret)?,
             KeyMaterial::PublicPem(pem) => prepare_public(key.algorithm, pem)?,
         };
-        Ok(Verifier {
-            key_id: key.id.clone(),
-            algorithm: key.algorithm,
-            method,
-        })
+        Ok(Verifier { key_id: key.id.clone(), algorithm: key.algorithm, method })
     }
 
     /// Whether this key signed the token. The caller has compared the algorithms.
@@ -64,8 +58,7 @@ impl Verifier {
             Method::Hs384(mac) => has_made(mac.as_ref(), token),
             Method::Hs512(mac) => has_made(mac.as_ref(), token),
             Method::Public(algorithm, key) => {
-                jsonwebtoken::crypto::verify(token.signature_text, token.signed, key, *algorithm)
-                    .unwrap_or(false)
+                jsonwebtoken::crypto::verify(token.signature_text, token.signed, key, *algorithm).unwrap_or(false)
             }
         }
     }
@@ -117,15 +110,10 @@ fn prepare_public(algorithm: Algorithm, pem: &str) -> Result<Method, UnusableKey
 fn check_public(algorithm: PublicAlgorithm, key: &DecodingKey) -> Result<(), UnusableKey> {
     let provider = CryptoProvider::try_get_default().ok_or(UnusableKey::WrongMaterial)?;
     (provider.verifier_factory)(&algorithm, key).map_err(|_| UnusableKey::WrongMaterial)?;
-    if matches!(
-        algorithm,
-        PublicAlgorithm::RS256 | PublicAlgorithm::RS384 | PublicAlgorithm::RS512
-    ) {
-        let der = key
-            .try_get_as_bytes()
-            .map_err(|_| UnusableKey::WrongMaterial)?;
-        let (modulus, _) = (provider.key_utils.rsa_pub_components_from_public_key)(der)
-            .map_err(|_| UnusableKey::WrongMaterial)?;
+    if matches!(algorithm, PublicAlgorithm::RS256 | PublicAlgorithm::RS384 | PublicAlgorithm::RS512) {
+        let der = key.try_get_as_bytes().map_err(|_| UnusableKey::WrongMaterial)?;
+        let (modulus, _) =
+            (provider.key_utils.rsa_pub_components_from_public_key)(der).map_err(|_| UnusableKey::WrongMaterial)?;
         if significant_bits(&modulus) < MIN_RSA_BITS {
             return Err(UnusableKey::ShortModulus);
         }
@@ -136,7 +124,5 @@ fn check_public(algorithm: PublicAlgorithm, key: &DecodingKey) -> Result<(), Unu
 /// Bits of a big-endian number without its leading zeros.
 fn significant_bits(number: &[u8]) -> usize {
     let zeros = number.iter().take_while(|byte| **byte == 0).count();
-    number.get(zeros).map_or(0, |first| {
-        (number.len() - zeros) * 8 - first.leading_zeros() as usize
-    })
+    number.get(zeros).map_or(0, |first| (number.len() - zeros) * 8 - first.leading_zeros() as usize)
 }

@@ -17,13 +17,7 @@ fn name(text: &str) -> ProjectName {
 }
 
 fn key(id: &str, algorithm: Algorithm, material: KeyMaterial) -> Key {
-    Key {
-        id: id.to_owned(),
-        key_use: KeyUse::User,
-        algorithm,
-        material,
-        active: true,
-    }
+    Key { id: id.to_owned(), key_use: KeyUse::User, algorithm, material, active: true }
 }
 
 fn shop() -> Project {
@@ -33,11 +27,7 @@ fn shop() -> Project {
         issuer: Some("é".to_owned()),
         keys: vec![
             key("z", Algorithm::HS512, KeyMaterial::Secret(vec![0, 255, 39])),
-            key(
-                "a",
-                Algorithm::EdDSA,
-                KeyMaterial::PublicPem("pem".to_owned()),
-            ),
+            key("a", Algorithm::EdDSA, KeyMaterial::PublicPem("pem".to_owned())),
         ],
     }
 }
@@ -48,75 +38,36 @@ async fn unknown_project_is_none(catalogue: &dyn Catalogue) {
 
 async fn demo_is_made_once_with_a_key_for_each_use(catalogue: &dyn Catalogue) {
     assert!(catalogue.ensure_demo().await.unwrap());
-    let demo = catalogue
-        .project(&ProjectName::demo())
-        .await
-        .unwrap()
-        .unwrap();
+    let demo = catalogue.project(&ProjectName::demo()).await.unwrap().unwrap();
     let uses: Vec<_> = demo.keys.iter().map(|key| key.key_use).collect();
     assert_eq!(uses, [KeyUse::Api, KeyUse::User]);
-    assert!(
-        demo.keys
-            .iter()
-            .all(|key| key.active && key.algorithm == Algorithm::HS256)
-    );
+    assert!(demo.keys.iter().all(|key| key.active && key.algorithm == Algorithm::HS256));
     assert!(!catalogue.ensure_demo().await.unwrap());
-    assert_eq!(
-        catalogue.project(&ProjectName::demo()).await.unwrap(),
-        Some(demo)
-    );
+    assert_eq!(catalogue.project(&ProjectName::demo()).await.unwrap(), Some(demo));
 }
 
 async fn project_comes_back_as_it_was_created(catalogue: &dyn Catalogue) {
     catalogue.create_project(&shop()).await.unwrap();
-    assert_eq!(
-        catalogue.project(&name("shop")).await.unwrap(),
-        Some(shop())
-    );
+    assert_eq!(catalogue.project(&name("shop")).await.unwrap(), Some(shop()));
 }
 
 async fn second_project_of_a_name_is_refused_and_changes_nothing(catalogue: &dyn Catalogue) {
-    let refusal = catalogue
-        .create_project(&Project::new(name("shop")))
-        .await
-        .unwrap_err();
+    let refusal = catalogue.create_project(&Project::new(name("shop"))).await.unwrap_err();
     assert!(matches!(refusal, CatalogueError::ProjectExists(taken) if taken == name("shop")));
-    assert_eq!(
-        catalogue.project(&name("shop")).await.unwrap(),
-        Some(shop())
-    );
+    assert_eq!(catalogue.project(&name("shop")).await.unwrap(), Some(shop()));
 }
 
 async fn key_is_added_behind_the_others_and_replaced_in_place(catalogue: &dyn Catalogue) {
     let mut expected = shop();
-    expected
-        .keys
-        .push(key("m", Algorithm::HS256, KeyMaterial::Secret(vec![1])));
-    catalogue
-        .put_key(&name("shop"), &expected.keys[2])
-        .await
-        .unwrap();
-    assert_eq!(
-        catalogue.project(&name("shop")).await.unwrap(),
-        Some(expected.clone())
-    );
+    expected.keys.push(key("m", Algorithm::HS256, KeyMaterial::Secret(vec![1])));
+    catalogue.put_key(&name("shop"), &expected.keys[2]).await.unwrap();
+    assert_eq!(catalogue.project(&name("shop")).await.unwrap(), Some(expected.clone()));
     expected.keys[0].active = false;
-    catalogue
-        .put_key(&name("shop"), &expected.keys[0])
-        .await
-        .unwrap();
-    assert_eq!(
-        catalogue.project(&name("shop")).await.unwrap(),
-        Some(expected)
-    );
+    catalogue.put_key(&name("shop"), &expected.keys[0]).await.unwrap();
+    assert_eq!(catalogue.project(&name("shop")).await.unwrap(), Some(expected));
 }
 
 async fn key_of_an_unknown_project_is_refused(catalogue: &dyn Catalogue) {
-    let refusal = catalogue
-        .put_key(&name("nobody"), &shop().keys[0])
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody"))
-    );
+    let refusal = catalogue.put_key(&name("nobody"), &shop().keys[0]).await.unwrap_err();
+    assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
 }

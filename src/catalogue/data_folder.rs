@@ -12,10 +12,7 @@ use super::CatalogueError;
 pub(super) fn open_private_file(folder: &Path, name: &str) -> Result<File, CatalogueError> {
     make_folder(folder)
         .and_then(|()| open_owners_file(&folder.join(name)))
-        .map_err(|source| CatalogueError::Folder {
-            folder: folder.to_path_buf(),
-            source,
-        })
+        .map_err(|source| CatalogueError::Folder { folder: folder.to_path_buf(), source })
 }
 
 fn make_folder(folder: &Path) -> io::Result<()> {

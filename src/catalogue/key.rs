@@ -168,18 +168,12 @@ mod tests {
         let mut key = Key::random(KeyUse::Api).unwrap();
         key.material = KeyMaterial::Secret(b"open sesame".to_vec());
         let text = format!("{key:?}");
-        assert!(
-            !text.contains("sesame") && !text.contains("111, 112"),
-            "{text}"
-        );
+        assert!(!text.contains("sesame") && !text.contains("111, 112"), "{text}");
     }
 
     #[test]
     fn random_keys_differ() {
-        let (one, other) = (
-            Key::random(KeyUse::Api).unwrap(),
-            Key::random(KeyUse::Api).unwrap(),
-        );
+        let (one, other) = (Key::random(KeyUse::Api).unwrap(), Key::random(KeyUse::Api).unwrap());
         assert_ne!(one.id, other.id);
         assert!(one.material != other.material);
     }

@@ -30,23 +30,13 @@ pub use project::{Project, ProjectName, ProjectNameError};
 pub trait Catalogue: Send + Sync {
     /// Reads one project with all its keys, inactive ones too, in the order in which they were added;
     /// `None` where there is no such project.
-    fn project<'a>(
-        &'a self,
-        name: &'a ProjectName,
-    ) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>>;
+    fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>>;
 
     /// Adds a project with its keys, all or nothing; [`CatalogueError::ProjectExists`] where the name is taken.
-    fn create_project<'a>(
-        &'a self,
-        project: &'a Project,
-    ) -> BoxFuture<'a, Result<(), CatalogueError>>;
+    fn create_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
     /// Adds a key to a project, or replaces the project's key of the same id (which is how a key is switched off).
-    fn put_key<'a>(
-        &'a self,
-        project: &'a ProjectName,
-        key: &'a Key,
-    ) -> BoxFuture<'a, Result<(), CatalogueError>>;
+    fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
     /// Gives an empty catalogue the project [`ProjectName::demo`] with one random HS256 key for each use.
     ///
@@ -62,10 +52,7 @@ pub type DriverError = Box<dyn Error + Send + Sync>;
 pub enum CatalogueError {
     /// The data folder, or the file in it, can't be made or opened.
     #[error("the data folder {} can't be used: {source}", folder.display())]
-    Folder {
-        folder: PathBuf,
-        source: std::io::Error,
-    },
+    Folder { folder: PathBuf, source: std::io::Error },
     /// The file is there, but is not a catalogue or can't be read.
     #[error("the catalogue {} can't be opened: {source}", file.display())]
     Opening { file: PathBuf, source: DriverError },
@@ -80,11 +67,7 @@ pub enum CatalogueError {
         "the catalogue {} has version {found}, this program knows up to {known}: start the newer program",
         file.display()
     )]
-    TooNew {
-        file: PathBuf,
-        found: i64,
-        known: i64,
-    },
+    TooNew { file: PathBuf, found: i64, known: i64 },
     /// A project of this name exists already.
     #[error("the project {0} exists already")]
     ProjectExists(ProjectName),

@@ -25,10 +25,7 @@ impl NodeLock {
         match file.try_lock() {
             Ok(()) => Ok(NodeLock { _file: file }),
             Err(TryLockError::WouldBlock) => Err(CatalogueError::FolderTaken(folder.to_path_buf())),
-            Err(TryLockError::Error(source)) => Err(CatalogueError::Folder {
-                folder: folder.to_path_buf(),
-                source,
-            }),
+            Err(TryLockError::Error(source)) => Err(CatalogueError::Folder { folder: folder.to_path_buf(), source }),
         }
     }
 }

@@ -16,9 +16,7 @@ pub struct ProjectName(Arc<str>);
 
 /// Says that a text is not a project's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error(
-    "a project's name has 1 to 63 characters: a-z, 0-9, and after the first one also `_` and `-`"
-)]
+#[error("a project's name has 1 to 63 characters: a-z, 0-9, and after the first one also `_` and `-`")]
 pub struct ProjectNameError;
 
 impl ProjectName {
@@ -29,8 +27,7 @@ impl ProjectName {
     pub fn parse(text: &str) -> Result<Self, ProjectNameError> {
         let mut bytes = text.bytes();
         let first_is_good = bytes.next().is_some_and(is_letter_or_digit);
-        let rest_is_good =
-            bytes.all(|byte| is_letter_or_digit(byte) || matches!(byte, b'_' | b'-'));
+        let rest_is_good = bytes.all(|byte| is_letter_or_digit(byte) || matches!(byte, b'_' | b'-'));
         if first_is_good && rest_is_good && text.len() <= Self::MAX_BYTES {
             Ok(ProjectName(Arc::from(text)))
         } else {
@@ -88,12 +85,7 @@ pub struct Project {
 impl Project {
     /// A project without keys that looks at neither `aud` nor `iss`.
     pub fn new(name: ProjectName) -> Self {
-        Project {
-            name,
-            audience: None,
-            issuer: None,
-            keys: Vec::new(),
-        }
+        Project { name, audience: None, issuer: None, keys: Vec::new() }
     }
 }
 
@@ -106,21 +98,7 @@ mod tests {
         for good in ["a", "0", "demo", "a_b-c9", &"x".repeat(63)] {
             assert_eq!(ProjectName::parse(good).unwrap().as_str(), good);
         }
-        for bad in [
-            "",
-            "_a",
-            "-a",
-            "A",
-            "aB",
-            "a.b",
-            "a/b",
-            "..",
-            "a b",
-            "é",
-            "a\0",
-            "a\n",
-            &"x".repeat(64),
-        ] {
+        for bad in ["", "_a", "-a", "A", "aB", "a.b", "a/b", "..", "a b", "é", "a\0", "a\n", &"x".repeat(64)] {
             assert_eq!(ProjectName::parse(bad), Err(ProjectNameError), "{bad:?}");
         }
     }

@@ -14,24 +14,9 @@ const ED25519_PUBLIC: &str = include_str!("../../../tests/keys/ed25519_public.pe
 
 /// An algorithm with a key pair (or the secret twice).
 fn pair(algorithm: Algorithm) -> (JwtAlgorithm, EncodingKey, KeyMaterial) {
-    let secret = || {
-        (
-            EncodingKey::from_secret(&SECRET).unwrap(),
-            KeyMaterial::Secret(SECRET.to_vec()),
-        )
-    };
-    let rsa = || {
-        (
-            EncodingKey::from_rsa_pem(RSA_PRIVATE.as_bytes()).unwrap(),
-            public(RSA_PUBLIC),
-        )
-    };
-    let ec = |private: &str, pem| {
-        (
-            EncodingKey::from_ec_pem(private.as_bytes()).unwrap(),
-            public(pem),
-        )
-    };
+    let secret = || (EncodingKey::from_secret(&SECRET).unwrap(), KeyMaterial::Secret(SECRET.to_vec()));
+    let rsa = || (EncodingKey::from_rsa_pem(RSA_PRIVATE.as_bytes()).unwrap(), public(RSA_PUBLIC));
+    let ec = |private: &str, pem| (EncodingKey::from_ec_pem(private.as_bytes()).unwrap(), public(pem));
     let (jwt, (private, material)) = match algorithm {
         Algorithm::HS256 => (JwtAlgorithm::HS256, secret()),
         Algorithm::HS384 => (JwtAlgorithm::HS384, secret()),
@@ -55,13 +40,7 @@ fn public(pem: &str) -> KeyMaterial {
 
 fn desk_with_key(algorithm: Algorithm, material: KeyMaterial) -> Desk {
     let mut project = Project::new(ProjectName::demo());
-    project.keys.push(Key {
-        id: "k".to_owned(),
-        key_use: KeyUse::Api,
-        algorithm,
-        material,
-        active: true,
-    });
+    project.keys.push(Key { id: "k".to_owned(), key_use: KeyUse::Api, algorithm, material, active: true });
     Desk::new(project)
 }
 
@@ -77,11 +56,7 @@ fn token_of_each_algorithm_verifies_with_and_without_kid() {
         let name = algorithm.as_str();
         for header in [named(name), format!(r#"{{"alg":"{name}"}}"#)] {
             let token = signed(&header, API_CLAIMS, jwt, &private);
-            assert_eq!(
-                desk.api(&token).map(|token| token.application.clone()),
-                Ok("shop".into()),
-                "{name}"
-            );
+            assert_eq!(desk.api(&token).map(|token| token.application.clone()), Ok("shop".into()), "{name}");
             let other_claims = URL_SAFE_NO_PAD.encode(API_CLAIMS.replace("shop", "shoq"));
             let parts: Vec<_> = token.split('.').collect();
             let forged = format!("{}.{other_claims}.{}", parts[0], parts[2]);
@@ -99,11 +74,7 @@ fn token_of_another_algorithm_than_the_keys_is_refused() {
             let (jwt, private, _) = pair(of_token);
             let name = of_token.as_str();
             let with_kid = signed(&named(name), API_CLAIMS, jwt, &private);
-            assert_eq!(
-                desk.api(&with_kid),
-                Err(TokenError::AlgorithmMismatch),
-                "{name}"
-            );
+            assert_eq!(desk.api(&with_kid), Err(TokenError::AlgorithmMismatch), "{name}");
             let without = signed(&format!(r#"{{"alg":"{name}"}}"#), API_CLAIMS, jwt, &private);
             assert_eq!(desk.api(&without), Err(TokenError::UnknownKey), "{name}");
         }
@@ -131,21 +102,9 @@ fn none_and_algorithms_that_no_key_has_are_refused() {
     let desk = Desk::new(demo());
     for name in ["none", "None", "NONE", "nOnE", "hs256", "PS256", "HS1", ""] {
         let header = format!(r#"{{"alg":"{name}","kid":"api"}}"#);
-        assert_eq!(
-            desk.api(&with_secret(&header, API_CLAIMS)),
-            Err(TokenError::AlgorithmMismatch),
-            "{name}"
-        );
-        let unsigned = format!(
-            "{}.{}.",
-            URL_SAFE_NO_PAD.encode(&header),
-            URL_SAFE_NO_PAD.encode(API_CLAIMS)
-        );
-        assert_eq!(
-            desk.api(&unsigned),
-            Err(TokenError::AlgorithmMismatch),
-            "{name}"
-        );
+        assert_eq!(desk.api(&with_secret(&header, API_CLAIMS)), Err(TokenError::AlgorithmMismatch), "{name}");
+        let unsigned = format!("{}.{}.", URL_SAFE_NO_PAD.encode(&header), URL_SAFE_NO_PAD.encode(API_CLAIMS));
+        assert_eq!(desk.api(&unsigned), Err(TokenError::AlgorithmMismatch), "{name}");
     }
 }
 
@@ -155,12 +114,7 @@ fn token_without_a_signature_is_refused_by_every_algorithm() {
         let desk = desk_with_key(algorithm, pair(algorithm).2);
         let header = URL_SAFE_NO_PAD.encode(named(algorithm.as_str()));
         let unsigned = format!("{header}.{}.", URL_SAFE_NO_PAD.encode(API_CLAIMS));
-        assert_eq!(
-            desk.api(&unsigned),
-            Err(TokenError::BadSignature),
-            "{}",
-            algorithm.as_str()
-        );
+        assert_eq!(desk.api(&unsigned), Err(TokenError::BadSignature), "{}", algorithm.as_str());
     }
 }
 
@@ -169,28 +123,12 @@ fn key_that_its_algorithm_forbids_verifies_nothing() {
     let (jwt, private, _) = pair(Algorithm::RS256);
     let rsa_token = signed(&named("RS256"), API_CLAIMS, jwt, &private);
     for (algorithm, material, token) in [
-        (
-            Algorithm::HS256,
-            KeyMaterial::Secret(SECRET[..31].to_vec()),
-            None,
-        ),
-        (
-            Algorithm::HS384,
-            KeyMaterial::Secret(SECRET[..47].to_vec()),
-            None,
-        ),
-        (
-            Algorithm::HS512,
-            KeyMaterial::Secret(SECRET[..63].to_vec()),
-            None,
-        ),
+        (Algorithm::HS256, KeyMaterial::Secret(SECRET[..31].to_vec()), None),
+        (Algorithm::HS384, KeyMaterial::Secret(SECRET[..47].to_vec()), None),
+        (Algorithm::HS512, KeyMaterial::Secret(SECRET[..63].to_vec()), None),
         (Algorithm::HS256, KeyMaterial::Secret(Vec::new()), None),
         (Algorithm::HS256, public(RSA_PUBLIC), None),
-        (
-            Algorithm::RS256,
-            KeyMaterial::Secret(SECRET.to_vec()),
-            Some(&rsa_token),
-        ),
+        (Algorithm::RS256, KeyMaterial::Secret(SECRET.to_vec()), Some(&rsa_token)),
         (Algorithm::RS256, public(SHORT_RSA_PUBLIC), Some(&rsa_token)),
         (Algorithm::RS256, public(RSA_PRIVATE), Some(&rsa_token)),
         (Algorithm::RS256, public(ES256_PUBLIC), Some(&rsa_token)),

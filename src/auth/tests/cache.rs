@@ -21,14 +21,10 @@ fn project_is_read_once_within_its_age_and_again_after_it() {
 #[test]
 fn callers_that_miss_at_once_share_one_look_up() {
     let desk = Desk::new(demo());
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let token = user_token(USER_CLAIMS);
     let demo = ProjectName::demo();
-    let verdicts = runtime.block_on(join_all(
-        (0..100).map(|_| desk.authenticator.verify_user(&token, &demo)),
-    ));
+    let verdicts = runtime.block_on(join_all((0..100).map(|_| desk.authenticator.verify_user(&token, &demo))));
     assert!(verdicts.iter().all(Result::is_ok));
     assert_eq!(desk.catalogue.look_ups(), 1);
 }
@@ -60,10 +56,7 @@ fn seen_token_outlives_a_refresh_that_changes_nothing_and_another_key() {
     let token = api_token(API_CLAIMS);
     let first = desk.api(&token).unwrap();
     desk.clock.advance(CACHE_SECONDS * 1_000);
-    assert!(
-        Arc::ptr_eq(&first, &desk.api(&token).unwrap()),
-        "still the same one"
-    );
+    assert!(Arc::ptr_eq(&first, &desk.api(&token).unwrap()), "still the same one");
     let mut project = demo();
     project.keys.push(secret_key("new", KeyUse::Api, &SECRET));
     desk.catalogue.put(project);
@@ -119,28 +112,16 @@ fn catalogue_away_keeps_what_is_held_and_refuses_what_is_new() {
     for _ in 0..10 {
         assert!(desk.user(&token).is_ok());
     }
-    assert_eq!(
-        desk.catalogue.look_ups(),
-        2,
-        "asked again once, not at each token"
-    );
+    assert_eq!(desk.catalogue.look_ups(), 2, "asked again once, not at each token");
     let other = api_token(r#"{"project":"other","sub":"shop"}"#);
     assert_eq!(desk.api(&other), Err(TokenError::Unavailable));
     desk.catalogue.is_down.store(false, Ordering::Relaxed);
-    assert_eq!(
-        desk.api(&other),
-        Err(TokenError::UnknownProject),
-        "a failure is not remembered"
-    );
+    assert_eq!(desk.api(&other), Err(TokenError::UnknownProject), "a failure is not remembered");
     let mut project = demo();
     project.keys.clear();
     desk.catalogue.put(project);
     desk.clock.advance(1_000);
-    assert_eq!(
-        desk.user(&token),
-        Err(TokenError::UnknownKey),
-        "and the refresh comes soon"
-    );
+    assert_eq!(desk.user(&token), Err(TokenError::UnknownKey), "and the refresh comes soon");
 }
 
 #[test]
@@ -159,10 +140,7 @@ fn made_up_projects_do_not_push_out_the_one_in_use() {
     desk.user(&token).unwrap();
     for number in 0..20_000 {
         let made_up = format!(r#"{{"project":"made-up-{number}","sub":"shop"}}"#);
-        assert_eq!(
-            desk.api(&api_token(&made_up)),
-            Err(TokenError::UnknownProject)
-        );
+        assert_eq!(desk.api(&api_token(&made_up)), Err(TokenError::UnknownProject));
         if number % 16 == 0 {
             desk.user(&token).unwrap();
         }

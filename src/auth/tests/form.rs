@@ -18,22 +18,10 @@ fn empty_text_is_a_missing_token() {
 fn token_has_exactly_three_parts() {
     let desk = Desk::new(demo());
     let token = api_token(API_CLAIMS);
-    for text in [
-        "a",
-        ".",
-        "..",
-        "...",
-        "a.b.c",
-        &token[..token.rfind('.').unwrap()],
-    ] {
+    for text in ["a", ".", "..", "...", "a.b.c", &token[..token.rfind('.').unwrap()]] {
         assert_malformed(&desk, text);
     }
-    for text in [
-        format!("{token}."),
-        format!(".{token}"),
-        format!("{token}.e30"),
-        token.replacen('.', "..", 1),
-    ] {
+    for text in [format!("{token}."), format!(".{token}"), format!("{token}.e30"), token.replacen('.', "..", 1)] {
         assert_malformed(&desk, &text);
     }
 }
@@ -53,11 +41,8 @@ fn base64url_is_strict() {
     }
     // 32 bytes of signature leave two bits of the last character unused.
     let last = token.chars().last().unwrap();
-    for other in ('A'..='Z')
-        .chain('a'..='z')
-        .chain('0'..='9')
-        .chain(['-', '_', '+', '/'])
-        .filter(|other| *other != last)
+    for other in
+        ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(['-', '_', '+', '/']).filter(|other| *other != last)
     {
         let text = format!("{}{other}", &token[..token.len() - 1]);
         assert!(desk.api(&text).is_err(), "{other}");
@@ -86,8 +71,7 @@ fn header_is_an_object_without_critical_extensions() {
     ] {
         assert_malformed(&desk, &with_secret(header, API_CLAIMS));
     }
-    let unread =
-        r#"{"alg":"HS256","typ":7,"jwk":{"k":"AAAA"},"jku":"http://127.0.0.1/","x5c":[[[]]]}"#;
+    let unread = r#"{"alg":"HS256","typ":7,"jwk":{"k":"AAAA"},"jku":"http://127.0.0.1/","x5c":[[[]]]}"#;
     assert!(desk.api(&with_secret(unread, API_CLAIMS)).is_ok());
 }
 
@@ -108,17 +92,8 @@ fn claims_are_an_object_in_which_what_is_read_stands_once() {
     ] {
         assert_malformed(&desk, &api_token(claims));
     }
-    let not_utf8 = [
-        br#"{"project":"demo","sub":""#.as_slice(),
-        &[0xff],
-        br#""}"#,
-    ]
-    .concat();
-    let message = format!(
-        "{}.{}",
-        URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256"}"#),
-        URL_SAFE_NO_PAD.encode(not_utf8)
-    );
+    let not_utf8 = [br#"{"project":"demo","sub":""#.as_slice(), &[0xff], br#""}"#].concat();
+    let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256"}"#), URL_SAFE_NO_PAD.encode(not_utf8));
     assert_malformed(&desk, &format!("{message}.AAAA"));
 }
 
@@ -126,28 +101,16 @@ fn claims_are_an_object_in_which_what_is_read_stands_once() {
 fn length_is_bounded_to_the_byte() {
     let desk = Desk::new(demo());
     let padded = |bytes: usize| {
-        let claims = format!(
-            r#"{{"project":"demo","sub":"shop","pad":"{}"}}"#,
-            "x".repeat(bytes)
-        );
+        let claims = format!(r#"{{"project":"demo","sub":"shop","pad":"{}"}}"#, "x".repeat(bytes));
         api_token(&claims)
     };
-    let longest = (5_900..6_200)
-        .map(padded)
-        .rfind(|token| token.len() <= MAX_TOKEN_BYTES)
-        .unwrap();
+    let longest = (5_900..6_200).map(padded).rfind(|token| token.len() <= MAX_TOKEN_BYTES).unwrap();
     assert!(longest.len() >= MAX_TOKEN_BYTES - 1);
     assert!(desk.api(&longest).is_ok());
-    let longer = (5_900..6_200)
-        .map(padded)
-        .find(|token| token.len() > MAX_TOKEN_BYTES)
-        .unwrap();
+    let longer = (5_900..6_200).map(padded).find(|token| token.len() > MAX_TOKEN_BYTES).unwrap();
     assert_malformed(&desk, &longer);
     assert_malformed(&desk, &".".repeat(100_000));
-    let header = format!(
-        r#"{{"alg":"HS256","kid":"api","x":"{}"}}"#,
-        "x".repeat(2_000)
-    );
+    let header = format!(r#"{{"alg":"HS256","kid":"api","x":"{}"}}"#, "x".repeat(2_000));
     assert_malformed(&desk, &with_secret(&header, API_CLAIMS));
 }
 
@@ -159,10 +122,7 @@ fn no_error_repeats_any_part_of_the_token() {
         api_token(r#"{"project":"Sesame"}"#),
         api_token(r#"{"project":"sesame-1","sub":"x"}"#),
         with_secret(r#"{"alg":"Sesame"}"#, "{}"),
-        with_secret(
-            r#"{"alg":"HS256","kid":"Sesame"}"#,
-            r#"{"project":"demo","sub":"Sesame"}"#,
-        ),
+        with_secret(r#"{"alg":"HS256","kid":"Sesame"}"#, r#"{"project":"demo","sub":"Sesame"}"#),
         "Sesame".to_owned(),
     ] {
         let error = desk.api(&text).unwrap_err();

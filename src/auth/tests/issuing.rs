@@ -3,11 +3,7 @@
 use super::*;
 
 /// A desk whose clock is the machine's, as the signing side's is.
-fn verify_now(
-    project: &Project,
-    api: Option<&str>,
-    user: Option<&str>,
-) -> (Option<Arc<ApiToken>>, Option<UserToken>) {
+fn verify_now(project: &Project, api: Option<&str>, user: Option<&str>) -> (Option<Arc<ApiToken>>, Option<UserToken>) {
     let catalogue = Arc::new(MemoryCatalogue::default());
     catalogue.put(project.clone());
     let authenticator = Authenticator::new(catalogue, LEEWAY, CACHE_SECONDS);
@@ -39,10 +35,7 @@ fn issued_tokens_verify_with_their_scopes_subject_and_end() {
     let before = SystemClock.now().as_secs();
     let (api, person) = verify_now(&project, Some(&endless), Some(&user));
     let (api, person) = (api.unwrap(), person.unwrap());
-    assert_eq!(
-        (&*api.application, api.scopes, api.expires_at),
-        ("shop", scopes, None)
-    );
+    assert_eq!((&*api.application, api.scopes, api.expires_at), ("shop", scopes, None));
     assert_eq!(&*person.subject, "u42");
     assert!(person.expires_at.abs_diff(before + 3_600) <= 60);
     let ending = issue_api(&project, "shop", scopes, Some(HOUR)).unwrap();
@@ -59,27 +52,14 @@ fn issued_token_names_the_first_active_secret_key_of_the_use() {
     public.material = KeyMaterial::PublicPem(String::new());
     let mut long = secret_key("long", KeyUse::Api, &SECRET);
     long.algorithm = Algorithm::HS512;
-    project
-        .keys
-        .extend([public, long, secret_key("late", KeyUse::Api, &SECRET)]);
+    project.keys.extend([public, long, secret_key("late", KeyUse::Api, &SECRET)]);
     let token = issue_api(&project, "shop", Scopes::default(), None).unwrap();
-    let header = String::from_utf8(
-        URL_SAFE_NO_PAD
-            .decode(token.split('.').next().unwrap())
-            .unwrap(),
-    )
-    .unwrap();
-    assert!(
-        header.contains(r#""alg":"HS512""#) && header.contains(r#""kid":"long""#),
-        "{header}"
-    );
+    let header = String::from_utf8(URL_SAFE_NO_PAD.decode(token.split('.').next().unwrap()).unwrap()).unwrap();
+    assert!(header.contains(r#""alg":"HS512""#) && header.contains(r#""kid":"long""#), "{header}");
     verify_now(&project, Some(&token), None);
     project.keys.retain(|key| key.key_use == KeyUse::User);
     let refusal = issue_api(&project, "shop", Scopes::default(), None).unwrap_err();
-    assert_eq!(
-        refusal.to_string(),
-        "the project demo has no active secret key for api tokens"
-    );
+    assert_eq!(refusal.to_string(), "the project demo has no active secret key for api tokens");
 }
 
 #[test]
@@ -113,47 +93,28 @@ fn claims_that_are_json_keep_their_digits_and_others_are_strings() {
 fn reserved_claims_and_claims_given_twice_are_refused_by_name() {
     let mut project = demo();
     for name in ["project", "sub", "exp", "nbf"] {
-        let refusal = issue_user(&project, "u", HOUR, &[claim(name, "1")])
-            .unwrap_err()
-            .to_string();
+        let refusal = issue_user(&project, "u", HOUR, &[claim(name, "1")]).unwrap_err().to_string();
         assert!(refusal.contains(&format!("the claim {name} ")), "{refusal}");
     }
     let twice = [claim("role", "a"), claim("role", "b")];
-    assert!(
-        matches!(issue_user(&project, "u", HOUR, &twice), Err(IssueError::ClaimTaken(name)) if name == "role")
-    );
+    assert!(matches!(issue_user(&project, "u", HOUR, &twice), Err(IssueError::ClaimTaken(name)) if name == "role"));
     assert!(issue_user(&project, "u", HOUR, &[claim("aud", "mine")]).is_ok());
     project.audience = Some("carillon".to_owned());
-    assert!(matches!(
-        issue_user(&project, "u", HOUR, &[claim("aud", "mine")]),
-        Err(IssueError::ClaimTaken(_))
-    ));
+    assert!(matches!(issue_user(&project, "u", HOUR, &[claim("aud", "mine")]), Err(IssueError::ClaimTaken(_))));
 }
 
 #[test]
 fn token_that_would_not_verify_is_not_signed() {
     let project = demo();
     for subject in ["", &"x".repeat(257)] {
-        assert!(matches!(
-            issue_user(&project, subject, HOUR, &[]),
-            Err(IssueError::Subject)
-        ));
-        assert!(matches!(
-            issue_api(&project, subject, Scopes::default(), None),
-            Err(IssueError::Subject)
-        ));
+        assert!(matches!(issue_user(&project, subject, HOUR, &[]), Err(IssueError::Subject)));
+        assert!(matches!(issue_api(&project, subject, Scopes::default(), None), Err(IssueError::Subject)));
     }
-    assert!(matches!(
-        issue_user(&project, "u", Duration::MAX, &[]),
-        Err(IssueError::TimeToLive)
-    ));
+    assert!(matches!(issue_user(&project, "u", Duration::MAX, &[]), Err(IssueError::TimeToLive)));
     assert!(matches!(
         issue_user(&project, "u", Duration::from_secs(253_402_300_799), &[]),
         Err(IssueError::TimeToLive)
     ));
     let long = [claim("pad", &"x".repeat(8_192))];
-    assert!(matches!(
-        issue_user(&project, "u", HOUR, &long),
-        Err(IssueError::TooLong)
-    ));
+    assert!(matches!(issue_user(&project, "u", HOUR, &long), Err(IssueError::TooLong)));
 }

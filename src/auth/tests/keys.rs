@@ -7,51 +7,27 @@ const OTHER_SECRET: &[u8] = b"another secret of at least 32 bytes";
 #[test]
 fn kid_picks_the_key_and_nothing_else_is_tried() {
     let mut project = demo();
-    project
-        .keys
-        .insert(0, secret_key("old", KeyUse::Api, OTHER_SECRET));
+    project.keys.insert(0, secret_key("old", KeyUse::Api, OTHER_SECRET));
     let desk = Desk::new(project);
     assert!(desk.api(&api_token(API_CLAIMS)).is_ok());
-    let with_kid =
-        |kid: &str| with_secret(&format!(r#"{{"alg":"HS256","kid":{kid}}}"#), API_CLAIMS);
-    assert_eq!(
-        desk.api(&with_kid(r#""old""#)),
-        Err(TokenError::BadSignature)
-    );
+    let with_kid = |kid: &str| with_secret(&format!(r#"{{"alg":"HS256","kid":{kid}}}"#), API_CLAIMS);
+    assert_eq!(desk.api(&with_kid(r#""old""#)), Err(TokenError::BadSignature));
     for unknown in [r#""gone""#, r#""""#, r#""API""#, r#""api ""#] {
-        assert_eq!(
-            desk.api(&with_kid(unknown)),
-            Err(TokenError::UnknownKey),
-            "{unknown}"
-        );
+        assert_eq!(desk.api(&with_kid(unknown)), Err(TokenError::UnknownKey), "{unknown}");
     }
     for broken in ["null", "1", r#"["api"]"#] {
-        assert_eq!(
-            desk.api(&with_kid(broken)),
-            Err(TokenError::Malformed),
-            "{broken}"
-        );
+        assert_eq!(desk.api(&with_kid(broken)), Err(TokenError::Malformed), "{broken}");
     }
 }
 
 #[test]
 fn without_kid_each_active_key_of_the_use_is_tried() {
     let mut project = demo();
-    project
-        .keys
-        .insert(0, secret_key("old", KeyUse::Api, OTHER_SECRET));
+    project.keys.insert(0, secret_key("old", KeyUse::Api, OTHER_SECRET));
     let desk = Desk::new(project);
-    assert!(
-        desk.api(&with_secret(r#"{"alg":"HS256"}"#, API_CLAIMS))
-            .is_ok()
-    );
+    assert!(desk.api(&with_secret(r#"{"alg":"HS256"}"#, API_CLAIMS)).is_ok());
     let stranger = EncodingKey::from_secret(b"a stranger's secret of some bytes").unwrap();
-    let foreign = signed(
-        r#"{"alg":"HS256"}"#,
-        API_CLAIMS,
-        JwtAlgorithm::HS256,
-        &stranger,
-    );
+    let foreign = signed(r#"{"alg":"HS256"}"#, API_CLAIMS, JwtAlgorithm::HS256, &stranger);
     assert_eq!(desk.api(&foreign), Err(TokenError::BadSignature));
 }
 
@@ -66,10 +42,7 @@ fn key_of_one_use_does_not_verify_the_other_token() {
         assert!(desk.api(&token).is_err(), "{header}");
         assert!(desk.user(&token).is_ok(), "{header}");
     }
-    assert_eq!(
-        desk.user(&api_token(USER_CLAIMS)),
-        Err(TokenError::UnknownKey)
-    );
+    assert_eq!(desk.user(&api_token(USER_CLAIMS)), Err(TokenError::UnknownKey));
 }
 
 #[test]
@@ -77,33 +50,20 @@ fn inactive_key_verifies_nothing() {
     let mut project = demo();
     project.keys[0].active = false;
     let desk = Desk::new(project);
-    assert_eq!(
-        desk.api(&api_token(API_CLAIMS)),
-        Err(TokenError::UnknownKey)
-    );
-    assert_eq!(
-        desk.api(&with_secret(r#"{"alg":"HS256"}"#, API_CLAIMS)),
-        Err(TokenError::UnknownKey)
-    );
+    assert_eq!(desk.api(&api_token(API_CLAIMS)), Err(TokenError::UnknownKey));
+    assert_eq!(desk.api(&with_secret(r#"{"alg":"HS256"}"#, API_CLAIMS)), Err(TokenError::UnknownKey));
 }
 
 #[test]
 fn only_the_first_sixteen_active_keys_of_a_use_are_used() {
     let mut project = Project::new(ProjectName::demo());
     for number in 0..17 {
-        project
-            .keys
-            .push(secret_key(&format!("k{number}"), KeyUse::Api, &SECRET));
+        project.keys.push(secret_key(&format!("k{number}"), KeyUse::Api, &SECRET));
     }
     project.keys[3].active = false;
     project.keys.push(secret_key("k17", KeyUse::Api, &SECRET));
     let desk = Desk::new(project);
-    let with_kid = |number| {
-        with_secret(
-            &format!(r#"{{"alg":"HS256","kid":"k{number}"}}"#),
-            API_CLAIMS,
-        )
-    };
+    let with_kid = |number| with_secret(&format!(r#"{{"alg":"HS256","kid":"k{number}"}}"#), API_CLAIMS);
     assert!(desk.api(&with_kid(16)).is_ok());
     assert_eq!(desk.api(&with_kid(17)), Err(TokenError::UnknownKey));
 }
@@ -116,10 +76,7 @@ fn user_token_of_another_project_is_a_mismatch_whoever_signed_it() {
     desk.catalogue.put(other);
     let token = user_token(r#"{"project":"other","sub":"u","exp":1790000100}"#);
     assert_eq!(desk.user(&token), Err(TokenError::ProjectMismatch));
-    assert!(
-        desk.api(&api_token(r#"{"project":"other","sub":"shop"}"#))
-            .is_ok()
-    );
+    assert!(desk.api(&api_token(r#"{"project":"other","sub":"shop"}"#)).is_ok());
 }
 
 #[test]

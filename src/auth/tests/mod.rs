@@ -20,9 +20,7 @@ use futures::future::{BoxFuture, FutureExt as _};
 use jsonwebtoken::{Algorithm as JwtAlgorithm, EncodingKey};
 
 use super::*;
-use crate::catalogue::{
-    Algorithm, Catalogue, CatalogueError, Key, KeyMaterial, KeyUse, Project, ProjectName,
-};
+use crate::catalogue::{Algorithm, Catalogue, CatalogueError, Key, KeyMaterial, KeyUse, Project, ProjectName};
 
 /// What the clock says at first, in seconds.
 const NOW: u64 = 1_790_000_000;
@@ -42,13 +40,8 @@ impl Desk {
         let catalogue = Arc::new(MemoryCatalogue::default());
         catalogue.put(project);
         let clock = Arc::new(ManualClock(AtomicU64::new(NOW * 1_000)));
-        let authenticator =
-            Authenticator::with_clock(catalogue.clone(), LEEWAY, CACHE_SECONDS, clock.clone());
-        Desk {
-            catalogue,
-            clock,
-            authenticator,
-        }
+        let authenticator = Authenticator::with_clock(catalogue.clone(), LEEWAY, CACHE_SECONDS, clock.clone());
+        Desk { catalogue, clock, authenticator }
     }
 
     fn api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
@@ -83,10 +76,7 @@ struct MemoryCatalogue {
 
 impl MemoryCatalogue {
     fn put(&self, project: Project) {
-        self.projects
-            .lock()
-            .unwrap()
-            .insert(project.name.clone(), project);
+        self.projects.lock().unwrap().insert(project.name.clone(), project);
     }
 
     fn look_ups(&self) -> usize {
@@ -95,10 +85,7 @@ impl MemoryCatalogue {
 }
 
 impl Catalogue for MemoryCatalogue {
-    fn project<'a>(
-        &'a self,
-        name: &'a ProjectName,
-    ) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
+    fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
         async move {
             self.look_ups.fetch_add(1, Ordering::Relaxed);
             // As a real one, answers later: others come in between.
@@ -115,11 +102,7 @@ impl Catalogue for MemoryCatalogue {
         unreachable!("an authenticator only reads")
     }
 
-    fn put_key<'a>(
-        &'a self,
-        _: &'a ProjectName,
-        _: &'a Key,
-    ) -> BoxFuture<'a, Result<(), CatalogueError>> {
+    fn put_key<'a>(&'a self, _: &'a ProjectName, _: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
         unreachable!("an authenticator only reads")
     }
 
@@ -141,20 +124,13 @@ fn secret_key(id: &str, key_use: KeyUse, secret: &[u8]) -> Key {
 /// The project `demo` with the HS256 keys `api` and `user` over [`SECRET`].
 fn demo() -> Project {
     let mut project = Project::new(ProjectName::demo());
-    project.keys = vec![
-        secret_key("api", KeyUse::Api, &SECRET),
-        secret_key("user", KeyUse::User, &SECRET),
-    ];
+    project.keys = vec![secret_key("api", KeyUse::Api, &SECRET), secret_key("user", KeyUse::User, &SECRET)];
     project
 }
 
 /// A compact token of any header and claims, signed as `algorithm` with `key`.
 fn signed(header: &str, claims: &str, algorithm: JwtAlgorithm, key: &EncodingKey) -> String {
-    let message = format!(
-        "{}.{}",
-        URL_SAFE_NO_PAD.encode(header),
-        URL_SAFE_NO_PAD.encode(claims)
-    );
+    let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
     let signature = jsonwebtoken::crypto::sign(message.as_bytes(), key, algorithm).unwrap();
     format!("{message}.{signature}")
 }
@@ -175,10 +151,8 @@ fn user_token(claims: &str) -> String {
     with_secret(r#"{"alg":"HS256","typ":"JWT","kid":"user"}"#, claims)
 }
 
-const API_CLAIMS: &str =
-    r#"{"project":"demo","sub":"shop","scope":["connect","emit"],"exp":1790000100}"#;
-const USER_CLAIMS: &str =
-    r#"{"project":"demo","sub":"u42","exp":1790000100.5,"mine":[{"a":1e999}]}"#;
+const API_CLAIMS: &str = r#"{"project":"demo","sub":"shop","scope":["connect","emit"],"exp":1790000100}"#;
+const USER_CLAIMS: &str = r#"{"project":"demo","sub":"u42","exp":1790000100.5,"mine":[{"a":1e999}]}"#;
 
 #[test]
 fn good_tokens_say_who_and_what() {
@@ -194,11 +168,7 @@ fn good_tokens_say_who_and_what() {
     );
     assert_eq!(
         desk.user(&user_token(USER_CLAIMS)).unwrap(),
-        UserToken {
-            project: ProjectName::demo(),
-            subject: "u42".into(),
-            expires_at: 1_790_000_101,
-        }
+        UserToken { project: ProjectName::demo(), subject: "u42".into(), expires_at: 1_790_000_101 }
     );
 }
 
@@ -218,9 +188,6 @@ fn errors_name_the_token_the_remedy_and_a_code_of_the_protocol() {
         assert!(error.message(KeyUse::User).starts_with("user token: "));
     }
     let missing = TokenError::Missing(KeyUse::Api).message(KeyUse::Api);
-    assert!(
-        missing.starts_with("API token: missing: send it as the header"),
-        "{missing}"
-    );
+    assert!(missing.starts_with("API token: missing: send it as the header"), "{missing}");
     assert!(TokenError::Scope(Scope::Emit).to_string().contains("emit"));
 }

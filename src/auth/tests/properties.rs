@@ -18,13 +18,11 @@ fn json() -> impl Strategy<Value = String> {
             .prop_map(|value| format!("{value:e}")),
         (any::<i32>(), any::<i16>()).prop_map(|(digits, exponent)| format!("{digits}e{exponent}")),
         any::<String>().prop_map(|text| serde_json::to_string(&text).unwrap()),
-        prop_oneof![Just(r#""demo""#), Just(r#""emit""#), Just("1790000100")]
-            .prop_map(str::to_owned),
+        prop_oneof![Just(r#""demo""#), Just(r#""emit""#), Just("1790000100")].prop_map(str::to_owned),
     ];
     leaf.prop_recursive(4, 32, 6, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6)
-                .prop_map(|values| format!("[{}]", values.join(","))),
+            prop::collection::vec(inner.clone(), 0..6).prop_map(|values| format!("[{}]", values.join(","))),
             prop::collection::vec((claim_name(), inner), 0..6).prop_map(|members| object(&members)),
         ]
     })
@@ -32,19 +30,14 @@ fn json() -> impl Strategy<Value = String> {
 
 fn claim_name() -> impl Strategy<Value = String> {
     prop_oneof![
-        prop::sample::select(vec![
-            "project", "sub", "scope", "exp", "nbf", "aud", "iss", "alg", "kid", "crit"
-        ])
-        .prop_map(str::to_owned),
+        prop::sample::select(vec!["project", "sub", "scope", "exp", "nbf", "aud", "iss", "alg", "kid", "crit"])
+            .prop_map(str::to_owned),
         "[a-z]{0,3}",
     ]
 }
 
 fn object(members: &[(String, String)]) -> String {
-    let members: Vec<_> = members
-        .iter()
-        .map(|(name, value)| format!("\"{name}\":{value}"))
-        .collect();
+    let members: Vec<_> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
     format!("{{{}}}", members.join(","))
 }
 

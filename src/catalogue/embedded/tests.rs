@@ -52,19 +52,10 @@ async fn file_left_by_a_killed_process_opens_with_what_was_committed() {
         }
     }
     let log = left.path().join("carillon.sqlite3-wal");
-    assert!(
-        std::fs::metadata(log).unwrap().len() > 500_000,
-        "nothing was spilled"
-    );
+    assert!(std::fs::metadata(log).unwrap().len() > 500_000, "nothing was spilled");
 
     let reopened = open(left.path());
-    assert!(
-        reopened
-            .project(&ProjectName::demo())
-            .await
-            .unwrap()
-            .is_some()
-    );
+    assert!(reopened.project(&ProjectName::demo()).await.unwrap().is_some());
     let half = ProjectName::parse("half-0").unwrap();
     assert_eq!(reopened.project(&half).await.unwrap(), None);
     reopened.create_project(&Project::new(half)).await.unwrap();
@@ -79,9 +70,7 @@ fn one_of_many_first_starts_at_once_makes_the_demo() {
         let starts: Vec<_> = (0..STARTS)
             .map(|_| {
                 scope.spawn(|| {
-                    let runtime = tokio::runtime::Builder::new_current_thread()
-                        .build()
-                        .unwrap();
+                    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
                     barrier.wait();
                     let catalogue = open(folder.path());
                     usize::from(runtime.block_on(catalogue.ensure_demo()).unwrap())
@@ -101,10 +90,7 @@ async fn command_line_reads_and_writes_beside_a_running_node() {
     node.ensure_demo().await.unwrap();
     let command = open(folder.path());
     let other = ProjectName::parse("other").unwrap();
-    command
-        .create_project(&Project::new(other.clone()))
-        .await
-        .unwrap();
+    command.create_project(&Project::new(other.clone())).await.unwrap();
     assert!(node.project(&other).await.unwrap().is_some());
 }
 
@@ -118,12 +104,7 @@ async fn every_file_of_the_catalogue_is_its_owners_alone() {
     let mut files = 0;
     for entry in std::fs::read_dir(folder.path()).unwrap() {
         let entry = entry.unwrap();
-        assert_eq!(
-            entry.metadata().unwrap().permissions().mode() & 0o777,
-            0o600,
-            "{:?}",
-            entry.path()
-        );
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.path());
         files += 1;
     }
     assert_eq!(files, 3, "main file, write-ahead log, shared memory");
@@ -137,29 +118,13 @@ fn file_of_a_newer_program_is_left_alone() {
     connection.pragma_update(None, "user_version", 7).unwrap();
     drop(connection);
     let refusal = EmbeddedCatalogue::open(folder.path()).err().unwrap();
-    assert!(
-        matches!(
-            refusal,
-            CatalogueError::TooNew {
-                found: 7,
-                known: SCHEMA_VERSION,
-                ..
-            }
-        ),
-        "{refusal}"
-    );
+    assert!(matches!(refusal, CatalogueError::TooNew { found: 7, known: SCHEMA_VERSION, .. }), "{refusal}");
 }
 
 #[test]
 fn file_that_is_no_database_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(FILE_NAME), "x".repeat(5_000)).unwrap();
-    let refusal = EmbeddedCatalogue::open(folder.path())
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        refusal.contains("carillon.sqlite3 can't be opened"),
-        "{refusal}"
-    );
+    let refusal = EmbeddedCatalogue::open(folder.path()).err().unwrap().to_string();
+    assert!(refusal.contains("carillon.sqlite3 can't be opened"), "{refusal}");
 }

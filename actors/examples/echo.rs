@@ -3,7 +3,7 @@
 //! `cargo run --release -p actors --example echo -- 127.0.0.1:9001`. Prints the address once it listens. What it lacks of
 //! a broker is the broker: no tokens, no registry, and a handshake that trusts its peer.
 
-use actix::prelude::*;
+use actix::{Actor, Addr, Context, Handler, System};
 use actors::counters::Counters;
 use actors::hub::{Adopt, SessionHub, TokenJudge, Welcome};
 use actors::protocol::codes::ErrorCode;

@@ -21,13 +21,21 @@ pub(super) fn listen(settings: &Settings) -> Result<TcpListener, NodeError> {
     bind().map_err(|source| NodeError::Listen { address, source })
 }
 
+/// The name of the file that holds a node's address.
+const FILE_NAME: &str = "node.address";
+
 /// `node.address` in the data folder: where the node listens, for whoever started it with port 0.
 pub(super) struct AddressFile(PathBuf);
 
 impl AddressFile {
+    /// Removes what a killed node left: its address is nobody's now.
+    pub fn remove_old(settings: &Settings) {
+        drop(AddressFile(settings.data.dir.join(FILE_NAME)));
+    }
+
     /// Writes it in one step: who finds the file finds a whole address.
     pub fn write(settings: &Settings, address: SocketAddr) -> Result<AddressFile, NodeError> {
-        let path = settings.data.dir.join("node.address");
+        let path = settings.data.dir.join(FILE_NAME);
         let draft = settings.data.dir.join("node.address.draft");
         let write = || {
             std::fs::write(&draft, format!("{address}\n"))?;
@@ -42,7 +50,10 @@ impl AddressFile {
 
 impl Drop for AddressFile {
     fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.0) {
+        let removed = std::fs::remove_file(&self.0);
+        if let Err(error) =
+            removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+        {
             log::warn!("cannot remove {}: {error}", self.0.display());
         }
     }

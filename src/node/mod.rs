@@ -34,7 +34,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
-use stop::{HTTP_DRAIN, Hubs, stop};
+use stop::{Hubs, StopSignals, http_seconds, stop};
 
 /// Why a node did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
@@ -59,7 +59,9 @@ pub fn serve(settings: Settings) -> Result<(), NodeError> {
 }
 
 async fn run(settings: Settings) -> Result<(), NodeError> {
+    let signals = StopSignals::listen()?;
     let _lock = NodeLock::acquire(&settings.data.dir)?;
+    AddressFile::remove_old(&settings);
     let catalogue: Arc<dyn Catalogue> = Arc::new(EmbeddedCatalogue::open(&settings.data.dir)?);
     let is_first_start = settings.catalogue.demo && catalogue.ensure_demo().await?;
     let budget = announce_limits(&settings);
@@ -67,7 +69,7 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let address = listener.local_addr()?;
 
     let node = Node::start(&settings, catalogue.clone(), &budget).await?;
-    let server = node.server(listener, &budget)?;
+    let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
     log::info!("node {} listens on http://{address}", node.doors.node);
     if is_first_start || address.ip().is_loopback() {
@@ -134,15 +136,15 @@ impl Node {
     }
 
     /// The server of both HTTP and WebSockets; it ends when the node has stopped.
-    fn server(&self, listener: TcpListener, budget: &SessionBudget) -> Result<Server, NodeError> {
+    fn server(&self, listener: TcpListener, signals: StopSignals, budget: &SessionBudget) -> Result<Server, NodeError> {
         let workers = self.settings.http.worker_count();
         let connections = usize::try_from(budget.kept_for_http).unwrap_or(usize::MAX).div_ceil(workers).max(1);
         let builder = Server::build()
             .workers(workers)
             .backlog(self.settings.http.backlog)
             .max_concurrent_connections(connections)
-            .shutdown_timeout(HTTP_DRAIN.as_secs())
-            .shutdown_signal(stop(self.doors.clone(), self.hubs.clone(), self.settings.shutdown.seconds));
+            .shutdown_timeout(http_seconds(self.settings.shutdown.seconds))
+            .shutdown_signal(stop(signals, self.doors.clone(), self.hubs.clone(), self.settings.shutdown.seconds));
         let drained = builder.graceful_shutdown_signal();
         let worker = self.worker();
         let server = builder.listen("carillon", listener, move || {

@@ -18,9 +18,11 @@ mod emit;
 mod error;
 mod handshake;
 mod health;
+mod refresh;
 
 pub use admission::{Admission, AdmissionLimits};
 pub use error::HttpError;
+pub use refresh::Judge;
 
 use crate::auth::Authenticator;
 use crate::metrics::Metrics;

@@ -6,10 +6,11 @@
 
 mod channels;
 mod deliveries;
+mod fan_out;
 pub mod index;
 mod on_published;
 
-use crate::bus::{ChannelKey, SharedBus};
+use crate::bus::{ChannelKey, Published, SharedBus};
 use crate::counters::Counters;
 use crate::hub::SessionHub;
 use crate::protocol::codes::ErrorCode;
@@ -19,8 +20,11 @@ use crate::session::session_ref::SessionRef;
 use actix::prelude::*;
 use channels::Channels;
 use deliveries::Deliveries;
+use fan_out::FanOut;
+pub use fan_out::Leg;
 use futures::future::{FutureExt, join_all, ready};
 use index::{SubscriptionId, SubscriptionIndex};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -88,18 +92,26 @@ pub struct SessionRegistry {
     channels: Channels,
     deliveries: Deliveries,
     index: SubscriptionIndex,
+    /// Emits that wait until the hubs have caught up, in order.
+    waiting: VecDeque<Published>,
+    /// There once the actor has started.
+    fan_out: Option<FanOut>,
+    queued_bytes: usize,
     counters: Arc<Counters>,
 }
 
 impl SessionRegistry {
-    /// A registry that hears `bus`.
-    pub fn new(bus: SharedBus, counters: Arc<Counters>) -> SessionRegistry {
+    /// A registry that hears `bus`, and has at most about `queued_bytes` on the way to the hubs.
+    pub fn new(bus: SharedBus, queued_bytes: usize, counters: Arc<Counters>) -> SessionRegistry {
         SessionRegistry {
             bus,
             hubs: Vec::new(),
             channels: Channels::default(),
             deliveries: Deliveries::default(),
             index: SubscriptionIndex::default(),
+            waiting: VecDeque::new(),
+            fan_out: None,
+            queued_bytes,
             counters,
         }
     }
@@ -182,6 +194,7 @@ impl Actor for SessionRegistry {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
+        self.fan_out = Some(FanOut::new(self.queued_bytes, ctx.address().recipient()));
         self.bus.attach(ctx.address().recipient());
         ctx.run_interval(LEAVE_INTERVAL, |registry, _| registry.leave_empty_channels());
     }

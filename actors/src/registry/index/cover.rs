@@ -1,11 +1,11 @@
 //! A condition as look-ups: a disjunction of (something the index can look up, and what then remains to be checked).
 //!
-//! Soundness is all: data that meets the condition meets at least one posting's term. So only what must hold for the
-//! whole to hold becomes a term, and never an equality that missing data meets too (null). Of a conjunction one part
-//! is looked up, the most selective, and the others remain; of a disjunction every branch is. Nothing multiplies out:
+//! Soundness is all: data that meets the condition meets at least one posting's term (`terms`) and all that remains of
+//! it. Of a conjunction one part is looked up, the most selective, and the others remain; of a disjunction every branch is. Nothing multiplies out:
 //! there are never more postings than a condition has operators and list values, and at most [`POSTINGS`].
 
-use crate::condition::{Condition, Expression, ListItem, Literal, Path, Predicate};
+use super::terms::{Class, Term, terms_of};
+use crate::condition::{Condition, Expression};
 use std::rc::Rc;
 
 /// Postings of one condition at the most; past it a less selective part is looked up instead, in the end none.
@@ -16,52 +16,15 @@ pub(super) const POSTINGS: usize = 128;
 /// whose fifth equality is by far the best is rare.
 const WEIGHED: usize = 4;
 
-/// Kinds of look-up, the most selective first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Class {
-    /// One hash look-up per value at the path.
-    Equal,
-    /// A walk over the bounds that the values at the path meet.
-    Ranged,
-    /// Every emit with something at the path.
-    Present,
-    /// Every emit.
-    Always,
-}
-
-/// Which end of a range a bound is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Side {
-    Lower,
-    Upper,
-}
-
-/// What is looked up.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Term<'c> {
-    /// The path has this value, which is not null.
-    Equal(&'c Path, &'c Literal),
-    /// The path has a number or string within this bound.
-    Ranged {
-        path: &'c Path,
-        side: Side,
-        inclusive: bool,
-        bound: &'c Literal,
-    },
-    /// The path leads somewhere.
-    Present(&'c Path),
-    Always,
-}
-
-/// One look-up, and what must hold besides.
-#[derive(Debug)]
+/// One look-up, and what must hold besides. Postings that share what remains share the list.
+#[derive(Clone, Debug)]
 pub(super) struct Posting<'c> {
     pub(super) term: Term<'c>,
     pub(super) rest: Rc<[&'c Expression]>,
 }
 
-/// How crowded it is where a posting would go: 0 where an equal subscription already is, else 1 and more.
-pub(super) type Weigh<'w> = dyn Fn(&Posting<'_>) -> usize + 'w;
+/// How crowded it is where these terms with this rest would go: 0 where equal subscriptions already are, else more.
+pub(super) type Weigh<'w> = dyn Fn(&[Term<'_>], &[&Expression]) -> usize + 'w;
 
 /// A way to look all matches of an expression up.
 struct Cover<'c> {
@@ -73,31 +36,37 @@ struct Cover<'c> {
 /// The look-ups that find everything which meets the condition; at least one, at most [`POSTINGS`].
 pub(super) fn cover<'c>(condition: &'c Condition, weigh: &Weigh<'_>) -> Vec<Posting<'c>> {
     let parts = parts_of(&condition.root);
-    match best_cover(&parts, &[], weigh) {
+    match best_cover(&parts, weigh) {
         Some(cover) => cover.postings,
         None => vec![Posting { term: Term::Always, rest: parts.into() }],
     }
 }
 
-/// Covers the conjunction of `parts` by one of them; `outer` are further conditions that only remain to be checked.
-/// `None`: there is no part that the index can look up.
-fn best_cover<'c>(parts: &[&'c Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
-    let best = best_field(parts, outer, weigh);
+/// Covers the conjunction of `parts` by one of them. `None`: there is none that the index can look up.
+fn best_cover<'c>(parts: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
+    let mut best = best_field(parts, weigh);
     if best.as_ref().is_some_and(|best| best.class == Class::Equal) {
         return best;
     }
-    let mut best = best;
-    for (position, part) in parts.iter().enumerate() {
-        if let Expression::Or(branches) = part {
-            let rest = rest_of(parts, Some(position), outer);
-            let candidate = cover_branches(branches, &rest, weigh);
-            best = better(best, candidate);
-        }
+    for part in parts {
+        let Expression::Or(branches) = part else {
+            continue;
+        };
+        let Some(cover) = cover_branches(branches, weigh) else {
+            continue;
+        };
+        // Beside other parts the disjunction stays whole in one rest for all its branches: to repeat the others with
+        // each branch would make a condition of 64 operators a thousand.
+        let cover = match parts {
+            [_] => cover,
+            _ => Cover::new(cover.terms(), parts.into(), weigh),
+        };
+        best = Some(better(best, cover));
     }
     best
 }
 
-fn best_field<'c>(parts: &[&'c Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
+fn best_field<'c>(parts: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
     let mut best = None;
     let mut weighed = 0;
     for (position, part) in parts.iter().enumerate() {
@@ -111,22 +80,22 @@ fn best_field<'c>(parts: &[&'c Expression], outer: &[&'c Expression], weigh: &We
         if weighed > WEIGHED {
             break;
         }
-        let rest = rest_of(parts, exact.then_some(position), outer).into();
-        best = better(best, Some(Cover::new(terms, rest, weigh)));
+        let rest = rest_of(parts, exact.then_some(position));
+        best = Some(better(best, Cover::new(terms, rest, weigh)));
     }
     best
 }
 
 /// Covers a disjunction: every branch must have a cover.
-fn cover_branches<'c>(branches: &'c [Expression], outer: &[&'c Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
+fn cover_branches<'c>(branches: &'c [Expression], weigh: &Weigh<'_>) -> Option<Cover<'c>> {
     let mut all: Option<Cover<'c>> = None;
     for branch in branches {
-        let cover = best_cover(&parts_of(branch), outer, weigh)?;
-        let all = all.get_or_insert(Cover { class: cover.class, weight: 0, postings: Vec::new() });
-        all.class = all.class.max(cover.class);
-        all.weight += cover.weight;
-        all.postings.extend(cover.postings);
-        if all.postings.len() > POSTINGS {
+        let cover = best_cover(&parts_of(branch), weigh)?;
+        match &mut all {
+            None => all = Some(cover),
+            Some(all) => all.extend(cover),
+        }
+        if all.as_ref().is_some_and(|all| all.postings.len() > POSTINGS) {
             return None;
         }
     }
@@ -135,21 +104,29 @@ fn cover_branches<'c>(branches: &'c [Expression], outer: &[&'c Expression], weig
 
 impl<'c> Cover<'c> {
     fn new(terms: Vec<Term<'c>>, rest: Rc<[&'c Expression]>, weigh: &Weigh<'_>) -> Self {
-        let class = class_of(&terms);
-        let postings = terms.into_iter().map(|term| Posting { term, rest: Rc::clone(&rest) });
-        let postings: Vec<Posting<'c>> = postings.collect();
-        Cover { class, weight: postings.iter().map(weigh).sum(), postings }
+        Cover {
+            class: class_of(&terms),
+            weight: weigh(&terms, &rest),
+            postings: terms.into_iter().map(|term| Posting { term, rest: Rc::clone(&rest) }).collect(),
+        }
+    }
+
+    fn extend(&mut self, other: Cover<'c>) {
+        self.class = self.class.max(other.class);
+        self.weight += other.weight;
+        self.postings.extend(other.postings);
+    }
+
+    fn terms(&self) -> Vec<Term<'c>> {
+        self.postings.iter().map(|posting| posting.term).collect()
     }
 }
 
 /// The more selective one; of two alike the first, so that equal conditions are covered alike.
-fn better<'c>(first: Option<Cover<'c>>, second: Option<Cover<'c>>) -> Option<Cover<'c>> {
-    match (first, second) {
-        (Some(first), Some(second)) => {
-            let second_wins = (second.class, second.weight) < (first.class, first.weight);
-            Some(if second_wins { second } else { first })
-        }
-        (first, second) => first.or(second),
+fn better<'c>(best: Option<Cover<'c>>, candidate: Cover<'c>) -> Cover<'c> {
+    match best {
+        Some(best) if (best.class, best.weight) <= (candidate.class, candidate.weight) => best,
+        _ => candidate,
     }
 }
 
@@ -166,88 +143,58 @@ fn parts_of(expression: &Expression) -> Vec<&Expression> {
     parts
 }
 
-/// `outer` and the parts, less the one that the look-up answers wholly.
-fn rest_of<'c>(parts: &[&'c Expression], answered: Option<usize>, outer: &[&'c Expression]) -> Vec<&'c Expression> {
+/// The parts, less the one that the look-up answers wholly.
+fn rest_of<'c>(parts: &[&'c Expression], answered: Option<usize>) -> Rc<[&'c Expression]> {
     let others = parts.iter().enumerate();
     let others = others.filter(|(position, _)| Some(*position) != answered);
-    outer.iter().copied().chain(others.map(|(_, part)| *part)).collect()
+    others.map(|(_, part)| *part).collect()
 }
 
 fn class_of(terms: &[Term<'_>]) -> Class {
     terms.iter().map(Term::class).max().unwrap_or(Class::Always)
 }
 
-impl Term<'_> {
-    pub(super) fn class(&self) -> Class {
-        match self {
-            Term::Equal(..) => Class::Equal,
-            Term::Ranged { .. } => Class::Ranged,
-            Term::Present(_) => Class::Present,
-            Term::Always => Class::Always,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The classes looked up and how many expressions remain for each, with nothing to weigh.
+    fn covered(text: &str) -> Vec<(Class, usize)> {
+        let condition = Condition::parse(text).expect("a condition");
+        let postings = cover(&condition, &|terms, _| terms.len());
+        postings.iter().map(|posting| (posting.term.class(), posting.rest.len())).collect()
+    }
+
+    #[test]
+    fn the_most_selective_part_is_looked_up_and_the_others_remain() {
+        use Class::{Always, Equal, Present, Ranged};
+        let cases: [(&str, &[(Class, usize)]); 16] = [
+            ("{}", &[(Always, 0)]),
+            (r#"{"a":1}"#, &[(Equal, 0)]),
+            (r#"{"b":{"$gt":1},"a":"x"}"#, &[(Equal, 1)]),
+            (r#"{"a":{"$in":[1,2]},"b":{"$ne":1}}"#, &[(Equal, 1), (Equal, 1)]),
+            (r#"{"a":{"$in":[1,2]},"b":1}"#, &[(Equal, 1)]),
+            (r#"{"a":{"$gt":1,"$lt":5}}"#, &[(Ranged, 1)]),
+            (r#"{"a":{"$gt":true}}"#, &[(Present, 1)]),
+            (r#"{"a":{"$exists":true}}"#, &[(Present, 0)]),
+            (r#"{"a":{"$regex":"x"}}"#, &[(Present, 1)]),
+            (r#"{"a":{"$elemMatch":{"b":1}}}"#, &[(Present, 1)]),
+            (r#"{"a":null}"#, &[(Always, 1)]),
+            (r#"{"a":{"$not":{"$eq":1}}}"#, &[(Always, 1)]),
+            (r#"{"$nor":[{"a":1}]}"#, &[(Always, 1)]),
+            (r#"{"$or":[{"a":1,"b":2},{"c":{"$gt":1}}]}"#, &[(Equal, 1), (Ranged, 0)]),
+            (r#"{"$or":[{"a":1},{"b":null}]}"#, &[(Always, 1)]),
+            (r#"{"$or":[{"a":1},{"a":2}],"b":{"$exists":true}}"#, &[(Equal, 2), (Equal, 2)]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(covered(text), expected, "{text}");
         }
     }
-}
 
-/// Terms of which one holds whenever the predicate does, and whether the reverse is true too. `None`: data without
-/// the path may meet the predicate.
-fn terms_of<'c>(path: &'c Path, predicate: &'c Predicate) -> Option<(Vec<Term<'c>>, bool)> {
-    let present = Some((vec![Term::Present(path)], false));
-    match predicate {
-        Predicate::Eq(Literal::Null) => None,
-        Predicate::Eq(value) => Some((vec![Term::Equal(path, value)], true)),
-        Predicate::In(items) => match values_of(items) {
-            Some(values) if !values.is_empty() => {
-                let terms = values.into_iter().map(|value| Term::Equal(path, value));
-                Some((terms.collect(), true))
-            }
-            _ if items.iter().any(is_null) => None,
-            _ => present,
-        },
-        // Every item must be there: one that is a value will do.
-        Predicate::All(items) => match items.iter().find_map(value_of) {
-            Some(value) => Some((vec![Term::Equal(path, value)], false)),
-            None if items.iter().all(is_null) => None,
-            None => present,
-        },
-        Predicate::Gt(bound) => range_of(path, Side::Lower, false, bound),
-        Predicate::Gte(bound) => range_of(path, Side::Lower, true, bound),
-        Predicate::Lt(bound) => range_of(path, Side::Upper, false, bound),
-        Predicate::Lte(bound) => range_of(path, Side::Upper, true, bound),
-        Predicate::Exists(true) => Some((vec![Term::Present(path)], true)),
-        Predicate::Type(_)
-        | Predicate::Size(_)
-        | Predicate::AllElemMatch(_)
-        | Predicate::ElemMatch(_)
-        | Predicate::Regex(_)
-        | Predicate::Mod { .. } => present,
-        Predicate::Ne(_) | Predicate::Nin(_) | Predicate::Exists(false) | Predicate::Not(_) => None,
+    #[test]
+    fn disjunctions_do_not_multiply() {
+        let pairs: Vec<String> = (0..10).map(|n| format!(r#"{{"$or":[{{"a{n}":1}},{{"b{n}":1}}]}}"#)).collect();
+        let postings = covered(&format!(r#"{{"$and":[{}]}}"#, pairs.join(",")));
+        assert_eq!(postings, [(Class::Equal, 10), (Class::Equal, 10)]);
     }
-}
-
-/// Numbers and strings are ordered; of the other types a bound only says that there must be something.
-fn range_of<'c>(path: &'c Path, side: Side, inclusive: bool, bound: &'c Literal) -> Option<(Vec<Term<'c>>, bool)> {
-    match bound {
-        Literal::Null => None,
-        Literal::Number(_) | Literal::String(_) => {
-            let term = Term::Ranged { path, side, inclusive, bound };
-            Some((vec![term], true))
-        }
-        _ => Some((vec![Term::Present(path)], false)),
-    }
-}
-
-/// The items, if every one is a value and none is null.
-fn values_of(items: &[ListItem]) -> Option<Vec<&Literal>> {
-    items.iter().map(value_of).collect()
-}
-
-fn value_of(item: &ListItem) -> Option<&Literal> {
-    match item {
-        ListItem::Value(Literal::Null) | ListItem::Pattern(_) => None,
-        ListItem::Value(value) => Some(value),
-    }
-}
-
-fn is_null(item: &ListItem) -> bool {
-    matches!(item, ListItem::Value(Literal::Null))
 }

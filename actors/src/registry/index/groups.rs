@@ -5,9 +5,9 @@
 
 use super::DeliveryId;
 use super::fingerprint::Fingerprint;
+use super::group::{Group, Identity, Member, Seat};
 use super::id_table::IdTable;
 use super::slab::{ChunkedSlab, NONE};
-use crate::session::session_ref::SessionRef;
 use std::hash::{BuildHasher, RandomState};
 
 /// All groups.
@@ -21,46 +21,6 @@ pub(super) struct Groups {
     /// All groups but the first of each chain, by identity.
     others: IdTable,
     random: RandomState,
-}
-
-/// What tells a group from every other.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Identity {
-    pub(super) key: Fingerprint,
-    pub(super) program: u32,
-    pub(super) delivery: DeliveryId,
-    /// Whether its members have further postings, so that they may have been told already.
-    pub(super) several: bool,
-}
-
-/// 64 bytes; a million subscriptions with their own value are a million of these.
-struct Group {
-    key: Fingerprint,
-    program: u32,
-    delivery: DeliveryId,
-    place: u32,
-    next: u32,
-    previous: u32,
-    /// The emit that last visited the chain, kept in its first group.
-    visited: u32,
-    /// The members when there are several, else `NONE`.
-    list: u32,
-    sole: Member,
-    several: bool,
-}
-
-/// One subscription in a group.
-#[derive(Clone, Copy)]
-pub(super) struct Member {
-    pub(super) target: SessionRef,
-    pub(super) subscription: u32,
-}
-
-/// A member's place in a group.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Seat {
-    pub(super) group: u32,
-    pub(super) position: u32,
 }
 
 /// What a member's leaving brought about.
@@ -217,26 +177,5 @@ impl Groups {
         }
         groups.remove(id);
         Left::Closed { place, program }
-    }
-}
-
-impl Group {
-    fn new(identity: &Identity, place: u32, sole: Member) -> Group {
-        Group {
-            key: identity.key,
-            program: identity.program,
-            delivery: identity.delivery,
-            place,
-            next: NONE,
-            previous: NONE,
-            visited: 0,
-            list: NONE,
-            sole,
-            several: identity.several,
-        }
-    }
-
-    fn identity(&self) -> Identity {
-        Identity { key: self.key, program: self.program, delivery: self.delivery, several: self.several }
     }
 }

@@ -39,8 +39,13 @@ impl<T: Hash> Interner<T> {
         let Some(id) = self.find(key) else {
             return self.add(make());
         };
-        self.values[id].holders += 1;
+        self.retain(id);
         id
+    }
+
+    /// Adds a holder to a value that has one.
+    pub(super) fn retain(&mut self, id: u32) {
+        self.values[id].holders += 1;
     }
 
     /// Takes one holder away.

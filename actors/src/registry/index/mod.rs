@@ -1,7 +1,7 @@
 //! Who wants to hear what: the subscriptions of all channels of a node, found without trying each.
 //!
 //! Pure: knows conditions and session addresses, no socket, actor or bus. On its way in, a condition becomes a few
-//! look-ups and what then remains to be checked (`cover`). A look-up hangs at a place, a (channel, path, kind) or a
+//! look-ups and what then remains to be checked (`cover`, `terms`). A look-up hangs at a place, a (channel, path, kind) or a
 //! bound (`places`, `ranges`), under a fingerprint of place and value (`fingerprint`). Under a key are groups of
 //! subscriptions that share what remains (`programs`) and how they are told (`groups`); `subscriptions` knows each
 //! one's seats. An emit looks up each value at each indexed path of its channel.
@@ -11,6 +11,7 @@
 
 mod cover;
 mod fingerprint;
+mod group;
 mod groups;
 mod id_table;
 mod interner;
@@ -19,18 +20,23 @@ mod programs;
 mod ranges;
 mod slab;
 mod subscriptions;
+mod terms;
 #[cfg(test)]
 mod tests;
+mod visit;
 
-use crate::condition::{Condition, document::Document};
+use crate::condition::{Condition, Expression, document::Document};
 use crate::session::session_ref::SessionRef;
-use cover::{Class, Posting, Term};
+use cover::Posting;
 use fingerprint::{Fingerprint, Fingerprints};
-use groups::{Groups, Identity, Left, Member, Seat};
+use group::{Identity, Member, Seat};
+use groups::{Groups, Left};
 use places::Places;
 use programs::Programs;
 use std::rc::Rc;
 use subscriptions::Subscriptions;
+use terms::{Class, Term};
+use visit::Visit;
 
 /// Groups under a key that are counted to weigh it against another: beyond these both are crowded.
 const CROWD: usize = 16;
@@ -77,11 +83,11 @@ impl SubscriptionIndex {
         target: SessionRef,
     ) -> SubscriptionId {
         let postings = match &condition {
-            Some(condition) => cover::cover(condition, &|posting| self.weight(channel, delivery, posting)),
+            Some(condition) => cover::cover(condition, &|terms, rest| self.weight(channel, delivery, terms, rest)),
             None => vec![Posting { term: Term::Always, rest: Rc::new([]) }],
         };
         let spots = self.acquire_spots(channel, &postings);
-        self.subscribe(&spots, delivery, target)
+        SubscriptionId(self.subscribe(&spots, delivery, target))
     }
 
     /// Removes a subscription, if it is still `target`'s.
@@ -104,8 +110,9 @@ impl SubscriptionIndex {
         Some((channel, delivery))
     }
 
-    /// Calls `on_match` once for each subscription of `channel` whose condition the event data meets, those of one
-    /// delivery and condition one after the other.
+    /// Calls `on_match` once for each subscription of `channel` whose condition the event data meets. Those that were
+    /// found by the same look-up and check and have the same delivery come one after the other; equal conditions
+    /// with one delivery always do.
     pub fn find(
         &mut self,
         channel: ChannelId,
@@ -141,30 +148,43 @@ impl SubscriptionIndex {
         self.len() == 0
     }
 
-    /// How crowded it is where a posting would go: 0 if subscriptions like this one are there already, which keeps
+    /// How crowded it is where postings would go: nothing where subscriptions like this one are already, which keeps
     /// those of one condition together.
-    fn weight(&self, channel: ChannelId, delivery: DeliveryId, posting: &Posting<'_>) -> usize {
-        let Some(place) = self.places.find(channel, &posting.term) else {
-            return 1;
+    fn weight(&self, channel: ChannelId, delivery: DeliveryId, terms: &[Term<'_>], rest: &[&Expression]) -> usize {
+        let program = self.programs.find(rest);
+        let weight_of = |term: &Term<'_>| {
+            let Some(place) = self.places.find(channel, term) else {
+                return 1;
+            };
+            let key = self.key(place, term);
+            let is_there = |program, several| {
+                let identity = Identity { key, program, delivery, several };
+                self.groups.find(&identity).is_some()
+            };
+            match program {
+                Some(program) if is_there(program, false) || is_there(program, true) => 0,
+                _ => 1 + self.groups.count(key, CROWD),
+            }
         };
-        let key = self.key(place, &posting.term);
-        let is_there = |program, several| {
-            let identity = Identity { key, program, delivery, several };
-            self.groups.find(&identity).is_some()
-        };
-        match self.programs.find(&posting.rest) {
-            Some(program) if is_there(program, false) || is_there(program, true) => 0,
-            _ => 1 + self.groups.count(key, CROWD),
-        }
+        terms.iter().map(weight_of).sum()
     }
 
     /// The spots of the postings, each once; every one holds its place and program.
     fn acquire_spots(&mut self, channel: ChannelId, postings: &[Posting<'_>]) -> Vec<Spot> {
-        let mut spots = Vec::with_capacity(postings.len());
-        for posting in postings {
-            let place = self.places.acquire(channel, &posting.term);
-            let spot =
-                Spot { key: self.key(place, &posting.term), place, program: self.programs.acquire(&posting.rest) };
+        let mut spots: Vec<Spot> = Vec::with_capacity(postings.len());
+        let mut previous: Option<(&Rc<[&Expression]>, u32)> = None;
+        for Posting { term, rest } in postings {
+            let place = self.places.acquire(channel, term);
+            let program = match previous {
+                Some((shared, program)) if Rc::ptr_eq(shared, rest) => {
+                    self.programs.retain(program);
+                    program
+                }
+                _ => self.programs.acquire(rest),
+            };
+            previous = Some((rest, program));
+            let key = self.key(place, term);
+            let spot = Spot { key, place, program };
             if spots.contains(&spot) {
                 self.release(spot);
             } else {
@@ -174,16 +194,14 @@ impl SubscriptionIndex {
         spots
     }
 
-    fn subscribe(&mut self, spots: &[Spot], delivery: DeliveryId, target: SessionRef) -> SubscriptionId {
-        let mut subscriptions = std::mem::take(&mut self.subscriptions);
-        let id = subscriptions.open(|subscription| {
-            let member = Member { target, subscription };
-            let several = spots.len() > 1;
-            let seats = spots.iter().map(|&spot| self.seat(spot, delivery, several, member));
-            seats.collect()
-        });
-        self.subscriptions = subscriptions;
-        SubscriptionId(id)
+    fn subscribe(&mut self, spots: &[Spot], delivery: DeliveryId, target: SessionRef) -> u32 {
+        let subscription = self.subscriptions.open();
+        let member = Member { target, subscription };
+        let several = spots.len() > 1;
+        let seats = spots.iter().map(|&spot| self.seat(spot, delivery, several, member));
+        let seats: Vec<Seat> = seats.collect();
+        self.subscriptions.sit(subscription, &seats);
+        subscription
     }
 
     fn seat(&mut self, spot: Spot, delivery: DeliveryId, several: bool, member: Member) -> Seat {
@@ -221,39 +239,6 @@ impl SubscriptionIndex {
             self.programs.forget_emits();
             self.subscriptions.forget_emits();
             self.emit = 1;
-        }
-    }
-}
-
-/// One find under way.
-struct Visit<'a> {
-    programs: &'a mut Programs,
-    groups: &'a mut Groups,
-    subscriptions: &'a mut Subscriptions,
-    document: &'a Document<'a>,
-    emit: u32,
-    on_match: &'a mut dyn FnMut(DeliveryId, SessionRef),
-}
-
-impl Visit<'_> {
-    /// Tells the groups of a key whose program holds; nothing the second time, as for an array's equal elements.
-    fn key(&mut self, key: Fingerprint) {
-        let mut next = self.groups.visit(key, self.emit);
-        while let Some(group) = next {
-            let (identity, following) = self.groups.look(group);
-            if self.programs.holds(identity.program, self.document, self.emit) {
-                self.tell(group, &identity);
-            }
-            next = following;
-        }
-    }
-
-    fn tell(&mut self, group: u32, identity: &Identity) {
-        for member in self.groups.members(group) {
-            let tell = !identity.several || self.subscriptions.tell_first(member.subscription, self.emit);
-            if tell {
-                (self.on_match)(identity.delivery, member.target);
-            }
         }
     }
 }

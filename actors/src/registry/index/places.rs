@@ -4,11 +4,11 @@
 //! million places and no maps. Never knows who subscribes.
 
 use super::ChannelId;
-use super::cover::{Class, Term};
 use super::id_table::IdTable;
 use super::interner::Interner;
 use super::ranges::{BoundKey, Extremes};
 use super::slab::{ChunkedSlab, NONE};
+use super::terms::{Class, Term};
 use crate::condition::Path;
 use crate::condition::document::Document;
 use std::collections::BTreeMap;

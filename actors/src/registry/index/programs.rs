@@ -37,6 +37,13 @@ impl Programs {
         }
     }
 
+    /// Adds a holder to a program that has one.
+    pub(super) fn retain(&mut self, program: u32) {
+        if program != NONE {
+            self.interner.retain(program);
+        }
+    }
+
     /// Takes a holder away.
     pub(super) fn release(&mut self, program: u32) {
         if program != NONE {

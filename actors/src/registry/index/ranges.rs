@@ -1,6 +1,6 @@
 //! Bounds in order: of all `$gt`, `$gte`, `$lt`, `$lte` on a path, those that event data meets, without looking at the others.
 
-use super::cover::Side;
+use super::terms::Side;
 use crate::condition::Literal;
 use crate::condition::document::Value;
 use crate::condition::number::Number;
@@ -33,10 +33,6 @@ impl BoundKey {
     /// `None` for a bound that is neither a number nor a string.
     pub(super) fn new(place: u32, side: Side, inclusive: bool, bound: &Literal) -> Option<BoundKey> {
         Some(BoundKey { place, side, bound: Scalar::of(bound.clone())?, above: (side == Side::Upper) == inclusive })
-    }
-
-    fn at(place: u32, side: Side, bound: Scalar) -> BoundKey {
-        BoundKey { place, side, bound, above: side == Side::Upper }
     }
 }
 
@@ -71,10 +67,10 @@ impl Extremes {
     /// Calls `on_bound` for each bound on `place` that some value meets, once.
     pub(super) fn for_each_met(self, place: u32, bounds: &BTreeMap<Arc<BoundKey>, u32>, on_bound: &mut dyn FnMut(u32)) {
         let mut walk = |side, from, to| {
-            let from = BoundKey::at(place, side, from);
-            let mut to = BoundKey::at(place, side, to);
-            // Below the greatest value lie `>=` it and everything before; the walk's other end is no real bound.
-            to.above = false;
+            let end = |bound, above| BoundKey { place, side, bound, above };
+            // At the least value `<=` is met and `<` is not, at the greatest `>=` is met and `>` is not. The walk's
+            // other end is no real bound.
+            let (from, to) = (end(from, side == Side::Upper), end(to, false));
             let met = bounds.range::<BoundKey, _>((Included(&from), Included(&to)));
             met.for_each(|(_, &bound)| on_bound(bound));
         };

@@ -1,7 +1,7 @@
 //! Which seats a subscription has: one for nearly all, several for an `$in` or `$or`.
 
-use super::groups::Seat;
-use super::slab::ChunkedSlab;
+use super::group::Seat;
+use super::slab::{ChunkedSlab, NONE};
 
 /// All subscriptions, by number.
 #[derive(Default)]
@@ -24,15 +24,17 @@ struct Several {
 }
 
 impl Subscriptions {
-    /// Adds a subscription whose seats `take` takes, given its number; at least one.
-    pub(super) fn open(&mut self, take: impl FnOnce(u32) -> Vec<Seat>) -> u32 {
-        let unseated = Seat { group: super::slab::NONE, position: 0 };
-        let id = self.records.insert(Record::One(unseated));
-        self.records[id] = match take(id)[..] {
+    /// Adds a subscription, whose number its members need before there are seats: [`Subscriptions::sit`] must follow.
+    pub(super) fn open(&mut self) -> u32 {
+        self.records.insert(Record::One(Seat { group: NONE, position: 0 }))
+    }
+
+    /// Gives a new subscription its seats, at least one.
+    pub(super) fn sit(&mut self, id: u32, seats: &[Seat]) {
+        self.records[id] = match *seats {
             [seat] => Record::One(seat),
-            ref seats => Record::Several(self.several.insert(Several { seats: seats.into(), told: 0 })),
+            _ => Record::Several(self.several.insert(Several { seats: seats.into(), told: 0 })),
         };
-        id
     }
 
     /// The first of its seats.

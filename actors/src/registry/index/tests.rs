@@ -1,1 +1,195 @@
+//! The index against the plain loop over all subscriptions, and what it must do besides finding.
 
+mod model;
+mod random;
+
+use super::*;
+
+fn session(slot: u32) -> SessionRef {
+    SessionRef { worker: 1, slot, generation: 7 }
+}
+
+fn condition(text: &str) -> Option<Condition> {
+    Some(Condition::parse(text).expect("a condition"))
+}
+
+const CHANNEL: ChannelId = ChannelId(3);
+const DELIVERY: DeliveryId = DeliveryId(5);
+
+/// An index with one subscription per condition; its session's slot is the condition's position.
+fn index_of(conditions: &[&str]) -> SubscriptionIndex {
+    let mut index = SubscriptionIndex::default();
+    for (slot, text) in (0..).zip(conditions) {
+        index.insert(CHANNEL, condition(text), DELIVERY, session(slot));
+    }
+    index
+}
+
+/// The slots told, in the order of telling.
+fn told(index: &mut SubscriptionIndex, data: &str) -> Vec<u32> {
+    let document = Document::parse(data).expect("event data");
+    let mut slots = Vec::new();
+    index.find(CHANNEL, &document, &mut |_, target| slots.push(target.slot));
+    slots
+}
+
+fn holds_nothing(index: &SubscriptionIndex) -> bool {
+    let parts =
+        [index.places.is_empty(), index.groups.is_empty(), index.subscriptions.is_empty(), index.programs.len() == 0];
+    parts.iter().all(|&empty| empty)
+}
+
+#[test]
+fn equal_elements_of_an_array_tell_a_subscription_once() {
+    let mut index = index_of(&[r#"{"a":1}"#, r#"{"a":{"$in":[1,2,1.0]}}"#, r#"{"a":3}"#]);
+    let mut slots = told(&mut index, r#"{"a":[1,1.0,2,1e0,2]}"#);
+    slots.sort_unstable();
+    assert_eq!(slots, [0, 1]);
+}
+
+#[test]
+fn subscriptions_of_one_condition_are_told_one_after_the_other() {
+    let pair = r#"{"a":1,"b":2}"#;
+    let mut index = index_of(&[pair, r#"{"b":2,"c":1}"#, pair, r#"{"a":1,"c":1}"#, pair, r#"{"a":1}"#, pair]);
+    let slots = told(&mut index, r#"{"a":1,"b":2,"c":1}"#);
+    assert_eq!(slots.len(), 7);
+    let first = slots.iter().position(|&slot| slot == 0).expect("told");
+    assert_eq!(slots[first..first + 4], [0, 2, 4, 6]);
+}
+
+#[test]
+fn an_equality_alone_leaves_no_program_and_a_shared_rest_leaves_one() {
+    let mut index = SubscriptionIndex::default();
+    for slot in 0..100 {
+        let own = format!(r#"{{"recipientId":"u{slot}"}}"#);
+        index.insert(CHANNEL, condition(&own), DELIVERY, session(slot));
+    }
+    assert_eq!(index.programs.len(), 0);
+    for slot in 100..200 {
+        let own = format!(r#"{{"recipientId":"u{slot}","total":{{"$gte":100}}}}"#);
+        index.insert(CHANNEL, condition(&own), DELIVERY, session(slot));
+    }
+    assert_eq!(index.programs.len(), 1);
+    assert_eq!(told(&mut index, r#"{"recipientId":"u150","total":100}"#), [150]);
+    assert!(told(&mut index, r#"{"recipientId":"u150","total":99}"#).is_empty());
+    assert_eq!(told(&mut index, r#"{"recipientId":"u50"}"#), [50]);
+}
+
+#[test]
+fn the_less_crowded_equality_is_looked_up() {
+    let mut index = SubscriptionIndex::default();
+    for slot in 0..1000 {
+        let own = format!(r#"{{"kind":"order","recipientId":"u{slot}"}}"#);
+        index.insert(CHANNEL, condition(&own), DELIVERY, session(slot));
+    }
+    let kind = condition(r#"{"kind":"order"}"#).expect("just made");
+    let postings = cover::cover(&kind, &|terms, _| terms.len());
+    let place = index.places.find(CHANNEL, &postings[0].term).expect("the first one's place");
+    let key = index.key(place, &postings[0].term);
+    assert_eq!(index.groups.count(key, 1000), 1);
+    assert_eq!(told(&mut index, r#"{"kind":"order","recipientId":"u500"}"#), [500]);
+}
+
+#[test]
+fn bounds_are_met_exactly() {
+    let mut index = index_of(&[
+        r#"{"a":{"$gt":5}}"#,
+        r#"{"a":{"$gte":5}}"#,
+        r#"{"a":{"$lt":5}}"#,
+        r#"{"a":{"$lte":5}}"#,
+        r#"{"a":{"$gt":"m"}}"#,
+        r#"{"a":{"$lte":"m"}}"#,
+        r#"{"a":{"$gt":4,"$lt":6}}"#,
+    ]);
+    let cases: [(&str, &[u32]); 6] = [
+        (r#"{"a":5.0}"#, &[1, 3, 6]),
+        (r#"{"a":5.0000000000000000001}"#, &[0, 1, 6]),
+        (r#"{"a":-1e400}"#, &[2, 3]),
+        (r#"{"a":["m",7]}"#, &[0, 1, 5]),
+        (r#"{"a":"n"}"#, &[4]),
+        (r#"{"a":null}"#, &[]),
+    ];
+    for (data, expected) in cases {
+        let mut slots = told(&mut index, data);
+        slots.sort_unstable();
+        assert_eq!(slots, expected, "{data}");
+    }
+}
+
+#[test]
+fn null_is_met_by_missing_data() {
+    let mut index = index_of(&[r#"{"a":null}"#, r#"{"a":{"$in":[null,1]}}"#, r#"{"a":{"$all":[null]}}"#]);
+    let mut slots = told(&mut index, "{}");
+    slots.sort_unstable();
+    assert_eq!(slots, [0, 1, 2]);
+}
+
+#[test]
+fn a_subscription_is_removed_only_for_the_session_that_made_it() {
+    let mut index = SubscriptionIndex::default();
+    let target = session(1);
+    let id = index.insert(CHANNEL, None, DELIVERY, target);
+    let successor = SessionRef { generation: 8, ..target };
+    assert_eq!(index.remove(id, successor), None);
+    assert_eq!(index.remove(SubscriptionId(id.0 + 1), target), None);
+    assert_eq!(index.remove(id, target), Some((CHANNEL, DELIVERY)));
+    assert_eq!(index.remove(id, target), None);
+    assert!(index.is_empty() && holds_nothing(&index));
+}
+
+#[test]
+fn many_members_leave_in_any_order_and_nothing_remains() {
+    let mut index = SubscriptionIndex::default();
+    let mut live: Vec<(SubscriptionId, u32)> = Vec::new();
+    for slot in 0..5000 {
+        let text = [r#"{"a":1}"#, r#"{"a":1,"b":2}"#, r#"{"$or":[{"a":1},{"b":2}]}"#][slot as usize % 3];
+        live.push((index.insert(CHANNEL, condition(text), DELIVERY, session(slot)), slot));
+    }
+    for (round, step) in [(0, 7), (1, 3), (2, 2)] {
+        let (gone, kept): (Vec<_>, Vec<_>) = live.iter().partition(|(_, slot)| slot % step == 0);
+        for (id, slot) in gone {
+            assert_eq!(index.remove(id, session(slot)), Some((CHANNEL, DELIVERY)), "round {round}");
+        }
+        live = kept;
+        let mut slots = told(&mut index, r#"{"a":1,"b":2}"#);
+        slots.sort_unstable();
+        assert_eq!(slots, live.iter().map(|(_, slot)| *slot).collect::<Vec<_>>());
+    }
+    for (id, slot) in live {
+        assert!(index.remove(id, session(slot)).is_some());
+    }
+    assert!(holds_nothing(&index));
+}
+
+#[test]
+fn finds_go_on_when_their_numbers_come_round() {
+    let mut index = index_of(&[r#"{"a":1}"#, r#"{"a":1,"b":{"$ne":1}}"#, r#"{"a":{"$in":[1,2]}}"#]);
+    for _ in 0..3 {
+        assert_eq!(told(&mut index, r#"{"a":1}"#).len(), 3);
+    }
+    index.emit = u32::MAX - 1;
+    for _ in 0..3 {
+        assert_eq!(told(&mut index, r#"{"a":1}"#).len(), 3);
+    }
+    assert_eq!(index.emit, 2);
+}
+
+#[test]
+fn a_condition_with_too_many_values_is_checked_at_every_emit() {
+    let values = |from: u32| (from..from + 90).map(|value| value.to_string()).collect::<Vec<_>>().join(",");
+    let text = format!(r#"{{"$or":[{{"a":{{"$in":[{}]}}}},{{"b":{{"$in":[{}]}}}}]}}"#, values(0), values(100));
+    let mut index = index_of(&[&text]);
+    assert_eq!(index.places.of_channel(CHANNEL).count(), 1);
+    assert_eq!(told(&mut index, r#"{"b":111}"#), [0]);
+    assert!(told(&mut index, r#"{"a":111}"#).is_empty());
+}
+
+#[test]
+fn channels_do_not_hear_each_other() {
+    let mut index = index_of(&[r#"{"a":1}"#]);
+    let other = ChannelId(u32::MAX);
+    let id = index.insert(other, condition(r#"{"a":1}"#), DELIVERY, session(9));
+    assert_eq!(told(&mut index, r#"{"a":1}"#), [0]);
+    assert_eq!(index.remove(id, session(9)), Some((other, DELIVERY)));
+    assert_eq!((index.len(), told(&mut index, r#"{"a":1}"#)), (1, vec![0]));
+}

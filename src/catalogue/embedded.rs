@@ -4,16 +4,19 @@
 //! is recovered by SQLite at the next opening. One connection a process, used by one blocking thread at a time: callers
 //! wait as futures, so that a flood of look-ups can't fill the runtime's blocking threads.
 
+mod statements;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::Mutex;
 
+use self::statements::{has_any_project, has_project, insert_project, read_project, write_key};
 use super::data_folder::open_private_file;
-use super::{Catalogue, CatalogueError, Key, KeyMaterial, KeyUse, Project, ProjectName};
+use super::{Catalogue, CatalogueError, Key, KeyUse, Project, ProjectName};
 
 const FILE_NAME: &str = "carillon.sqlite3";
 /// How long a statement waits for another process's write; those are single rows and take milliseconds.
@@ -59,7 +62,7 @@ impl EmbeddedCatalogue {
         Ok(EmbeddedCatalogue { connection: Arc::new(Mutex::new(connection)) })
     }
 
-    async fn on_connection<T: Send + 'static>(
+    async fn with_connection<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, CatalogueError> {
@@ -71,12 +74,16 @@ impl EmbeddedCatalogue {
 impl Catalogue for EmbeddedCatalogue {
     fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
         let name = name.clone();
-        self.on_connection(move |connection| read_project(connection, name)).boxed()
+        self.with_connection(move |connection| {
+            // One transaction: a project and its keys of the same moment.
+            read_project(&connection.transaction()?, name)
+        })
+        .boxed()
     }
 
     fn create_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let project = project.clone();
-        self.on_connection(move |connection| {
+        self.with_connection(move |connection| {
             let transaction = write_transaction(connection)?;
             insert_project(&transaction, &project)?;
             Ok(transaction.commit()?)
@@ -86,12 +93,9 @@ impl Catalogue for EmbeddedCatalogue {
 
     fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let (project, key) = (project.clone(), key.clone());
-        self.on_connection(move |connection| {
+        self.with_connection(move |connection| {
             let transaction = write_transaction(connection)?;
-            let known = transaction
-                .query_row("SELECT 1 FROM projects WHERE name = ?1", [project.as_str()], |_| Ok(()))
-                .optional()?;
-            if known.is_none() {
+            if !has_project(&transaction, &project)? {
                 return Err(CatalogueError::ProjectUnknown(project));
             }
             write_key(&transaction, &project, &key)?;
@@ -101,9 +105,9 @@ impl Catalogue for EmbeddedCatalogue {
     }
 
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
-        self.on_connection(|connection| {
+        self.with_connection(|connection| {
             let transaction = write_transaction(connection)?;
-            if !transaction.query_row("SELECT NOT EXISTS (SELECT 1 FROM projects)", [], |row| row.get(0))? {
+            if has_any_project(&transaction)? {
                 return Ok(false);
             }
             let mut demo = Project::new(ProjectName::demo());
@@ -113,6 +117,12 @@ impl Catalogue for EmbeddedCatalogue {
             Ok(true)
         })
         .boxed()
+    }
+}
+
+impl From<rusqlite::Error> for CatalogueError {
+    fn from(error: rusqlite::Error) -> Self {
+        CatalogueError::Database(error.into())
     }
 }
 
@@ -127,7 +137,7 @@ fn open_connection(file: &Path) -> Result<Connection, CatalogueError> {
     match opened {
         Ok((connection, SCHEMA_VERSION)) => Ok(connection),
         Ok((_, found)) => Err(CatalogueError::TooNew { file: PathBuf::from(file), found, known: SCHEMA_VERSION }),
-        Err(source) => Err(CatalogueError::Opening { file: PathBuf::from(file), source }),
+        Err(source) => Err(CatalogueError::Opening { file: PathBuf::from(file), source: source.into() }),
     }
 }
 
@@ -147,76 +157,6 @@ fn ensure_schema(connection: &mut Connection) -> rusqlite::Result<i64> {
 /// A transaction that has the write lock from its start: two processes that read first and write then would each refuse the other.
 fn write_transaction(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
-}
-
-fn read_project(connection: &mut Connection, name: ProjectName) -> Result<Option<Project>, CatalogueError> {
-    // One read transaction: a project and its keys of the same moment.
-    let transaction = connection.transaction()?;
-    let found = transaction
-        .prepare_cached("SELECT audience, issuer FROM projects WHERE name = ?1")?
-        .query_row([name.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let Some((audience, issuer)) = found else {
-        return Ok(None);
-    };
-    let keys = read_keys(&transaction, &name)?;
-    Ok(Some(Project { name, audience, issuer, keys }))
-}
-
-fn read_keys(transaction: &Transaction<'_>, project: &ProjectName) -> Result<Vec<Key>, CatalogueError> {
-    let mut statement = transaction.prepare_cached(
-        "SELECT id, key_use, algorithm, secret, public_pem, active FROM keys WHERE project = ?1 ORDER BY position",
-    )?;
-    let mut rows = statement.query([project.as_str()])?;
-    let mut keys = Vec::new();
-    while let Some(row) = rows.next()? {
-        keys.push(read_key(row)?);
-    }
-    Ok(keys)
-}
-
-fn read_key(row: &Row<'_>) -> Result<Key, CatalogueError> {
-    let material = match (row.get(3)?, row.get(4)?) {
-        (Some(secret), None) => KeyMaterial::Secret(secret),
-        (None, Some(pem)) => KeyMaterial::PublicPem(pem),
-        _ => return Err(CatalogueError::Unreadable("a key's material")),
-    };
-    Ok(Key {
-        id: row.get(0)?,
-        key_use: row.get::<_, String>(1)?.parse()?,
-        algorithm: row.get::<_, String>(2)?.parse()?,
-        material,
-        active: row.get(5)?,
-    })
-}
-
-fn insert_project(transaction: &Transaction<'_>, project: &Project) -> Result<(), CatalogueError> {
-    let added = transaction.execute(
-        "INSERT INTO projects (name, audience, issuer) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-        params![project.name.as_str(), project.audience, project.issuer],
-    )?;
-    if added == 0 {
-        return Err(CatalogueError::ProjectExists(project.name.clone()));
-    }
-    for key in &project.keys {
-        write_key(transaction, &project.name, key)?;
-    }
-    Ok(())
-}
-
-fn write_key(transaction: &Transaction<'_>, project: &ProjectName, key: &Key) -> rusqlite::Result<()> {
-    let (secret, public_pem) = match &key.material {
-        KeyMaterial::Secret(secret) => (Some(secret), None),
-        KeyMaterial::PublicPem(pem) => (None, Some(pem)),
-    };
-    transaction.execute(
-        "INSERT INTO keys (project, id, key_use, algorithm, secret, public_pem, active)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-         ON CONFLICT (project, id) DO UPDATE SET key_use = excluded.key_use, algorithm = excluded.algorithm,
-             secret = excluded.secret, public_pem = excluded.public_pem, active = excluded.active",
-        params![project.as_str(), key.id, key.key_use.as_str(), key.algorithm.as_str(), secret, public_pem, key.active],
-    )?;
-    Ok(())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod key;
 mod node_lock;
 mod project;
 
+use std::error::Error;
 use std::path::PathBuf;
 
 use futures::future::BoxFuture;
@@ -43,6 +44,9 @@ pub trait Catalogue: Send + Sync {
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>>;
 }
 
+/// What a database driver complained of; boxed, so that this contract knows no driver.
+pub type DriverError = Box<dyn Error + Send + Sync>;
+
 /// Why the catalogue could not do what it was asked.
 #[derive(Debug, Error)]
 pub enum CatalogueError {
@@ -51,7 +55,7 @@ pub enum CatalogueError {
     Folder { folder: PathBuf, source: std::io::Error },
     /// The file is there, but is not a catalogue or can't be read.
     #[error("the catalogue {} can't be opened: {source}", file.display())]
-    Opening { file: PathBuf, source: rusqlite::Error },
+    Opening { file: PathBuf, source: DriverError },
     /// Another node holds the data folder.
     #[error(
         "another node runs on the data folder {}: stop it, or give this node its own data.dir",
@@ -78,7 +82,7 @@ pub enum CatalogueError {
     Random(getrandom::Error),
     /// The database refused or failed.
     #[error("the catalogue's database failed: {0}")]
-    Database(#[from] rusqlite::Error),
+    Database(#[source] DriverError),
     /// The call was cut off because the process stops.
     #[error("the catalogue is closing")]
     Closing,

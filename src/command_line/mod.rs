@@ -18,6 +18,9 @@ use clap::{Parser, Subcommand};
 use crate::node;
 use crate::settings::{Loaded, Problems};
 
+/// What is logged where `RUST_LOG` says nothing.
+const LOG_FILTER: &str = "info,actix_server=warn";
+
 /// A real-time broker: backends emit events over HTTP, WebSocket clients are told what matches their condition.
 #[derive(Debug, Parser)]
 #[command(name = "carillon", version, about)]
@@ -78,7 +81,10 @@ pub fn run() -> ExitCode {
 
 fn serve(file: Option<&Path>) -> Result<(), Failure> {
     let settings = Loaded::from_process(file)?.settings;
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
+    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(LOG_FILTER))
+        // Below this level it shows requests as they came, tokens included.
+        .filter_module("actix_http", log::LevelFilter::Info)
+        .init();
     node::serve(settings).map_err(|failure| Failure::Node(failure.to_string()))
 }
 

@@ -50,11 +50,16 @@ impl Admission {
     /// Counts a session in. Its actor counts it out.
     pub fn enter(&self) -> Result<(), HttpError> {
         if self.counters.sessions.add(1) > self.limits.sessions {
-            self.counters.sessions.subtract(1);
+            self.leave();
             self.counters.count_limit(Limit::Sessions);
             return Err(full());
         }
         Ok(())
+    }
+
+    /// Counts out a session that did not begin.
+    pub fn leave(&self) {
+        self.counters.sessions.subtract(1);
     }
 
     /// Takes the places of a user and of an address, where they are limited.

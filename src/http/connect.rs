@@ -42,7 +42,7 @@ pub async fn on_upgrade(doors: &Doors, hub: &Addr<SessionHub>, (request, framed)
         Ok((handshake, welcome, place)) => {
             doors.metrics.count_upgrade(Upgrade::of_welcome(&welcome));
             handshake.write_answer(&mut head);
-            let socket = parts.io.into_std()?;
+            let socket = parts.io.into_std().inspect_err(|_| doors.admission.leave())?;
             hub.do_send(Adopt { socket, head: head.freeze(), early: parts.read_buf, welcome, place });
             Ok(())
         }

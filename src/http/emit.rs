@@ -15,7 +15,6 @@ use actors::session::registration::{EVENT_NAME_RULE, is_event_name};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use serde::{Deserialize, Deserializer};
-use serde_json::json;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -239,10 +238,9 @@ fn stopped() -> HttpError {
 fn answer_body(answer: &Result<Emitted, HttpError>) -> String {
     match answer {
         Err(error) => error.body(),
-        Ok(emitted) if emitted.is_duplicate => {
-            json!({"success": true, "statusCode": 200, "data": {"id": emitted.id.to_string()}, "duplicate": true})
-                .to_string()
+        Ok(emitted) => {
+            let duplicate = if emitted.is_duplicate { r#","duplicate":true"# } else { "" };
+            format!(r#"{{"success":true,"statusCode":200,"data":{{"id":"{}"}}{duplicate}}}"#, emitted.id)
         }
-        Ok(emitted) => format!(r#"{{"success":true,"statusCode":200,"data":{{"id":"{}"}}}}"#, emitted.id),
     }
 }

@@ -7,7 +7,6 @@ use actix_web::http::StatusCode;
 use actix_web::http::header;
 use actors::emitter::EmitError;
 use actors::protocol::codes::ErrorCode;
-use serde_json::json;
 
 /// How long a backend waits before it tries again, in seconds.
 pub const RETRY_AFTER_SECONDS: u32 = 1;
@@ -57,8 +56,12 @@ impl HttpError {
 
     /// The body.
     pub fn body(&self) -> String {
-        let errors = [json!({"code": self.code.as_str(), "message": self.message})];
-        json!({"success": false, "statusCode": self.status.as_u16(), "errors": errors}).to_string()
+        let message = serde_json::Value::from(self.message.as_str());
+        format!(
+            r#"{{"success":false,"statusCode":{},"errors":[{{"code":"{}","message":{message}}}]}}"#,
+            self.status.as_u16(),
+            self.code.as_str()
+        )
     }
 
     /// The whole answer.

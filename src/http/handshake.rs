@@ -63,7 +63,7 @@ impl<'a> Handshake<'a> {
 fn check_request(head: &RequestHead) -> Result<(), HttpError> {
     let headers = &head.headers;
     if head.method != Method::GET || head.version != Version::HTTP_11 {
-        return Err(malformed("a WebSocket handshake is a GET of HTTP/1.1"));
+        return Err(malformed("a WebSocket handshake is a GET, in version 1.1 of HTTP"));
     }
     if !headers.contains_key(header::HOST) {
         return Err(malformed("the header Host is missing"));

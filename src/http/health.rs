@@ -49,6 +49,12 @@ pub async fn upgrade_required() -> HttpResponse {
     response
 }
 
+/// Another method at a path that is served.
+pub async fn method_not_allowed() -> HttpResponse {
+    let message = "this path does not take this method: see the protocol page";
+    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::UnknownMessage, message).response()
+}
+
 /// Any other path.
 pub async fn no_route() -> HttpResponse {
     HttpError::new(StatusCode::NOT_FOUND, ErrorCode::UnknownMessage, "nothing is served at this path").response()

@@ -18,15 +18,18 @@ mod emit;
 mod error;
 mod handshake;
 mod health;
+mod refresh;
 
 pub use admission::{Admission, AdmissionLimits};
 pub use error::HttpError;
+pub use refresh::Judge;
 
 use crate::auth::Authenticator;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use actix::Addr;
 use actix_web::web::{self, ServiceConfig};
+use actix_web::{Resource, Route};
 use actors::counters::Counters;
 use actors::emitter::Emitter;
 use std::sync::Arc;
@@ -74,14 +77,19 @@ impl Doors {
 /// All routes.
 pub fn routes(config: &mut ServiceConfig) {
     config
-        .service(web::resource("/api/system-api/{project}/emit-event-ws").route(web::post().to(emit::emit)))
-        .service(web::resource("/healthz").route(web::get().to(health::live)))
-        .service(web::resource("/readyz").route(web::get().to(health::ready)))
-        .service(web::resource("/metrics").route(web::get().to(health::metrics)))
-        .service(web::resource("/").route(web::get().to(health::product)))
-        .service(web::resource("/ws").route(web::get().to(health::upgrade_required)))
-        .service(web::resource("/try").route(web::get().to(console::page)))
-        .service(web::resource("/try.css").route(web::get().to(console::style)))
-        .service(web::resource("/try.js").route(web::get().to(console::script)))
+        .service(route("/api/system-api/{project}/emit-event-ws", web::post().to(emit::emit)))
+        .service(route("/healthz", web::get().to(health::live)))
+        .service(route("/readyz", web::get().to(health::ready)))
+        .service(route("/metrics", web::get().to(health::metrics)))
+        .service(route("/", web::get().to(health::product)))
+        .service(route("/ws", web::get().to(health::upgrade_required)))
+        .service(route("/try", web::get().to(console::page)))
+        .service(route("/try.css", web::get().to(console::style)))
+        .service(route("/try.js", web::get().to(console::script)))
         .default_service(web::to(health::no_route));
+}
+
+/// One method at a path; any other is answered 405 in the shape of all errors.
+fn route(path: &str, route: Route) -> Resource {
+    web::resource(path).route(route).default_service(web::to(health::method_not_allowed))
 }

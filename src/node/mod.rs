@@ -5,11 +5,13 @@
 //! new sessions, every session told 1001, then HTTP drained. Nothing but the command line and tests imports this.
 
 mod demo;
+mod listener;
+mod stop;
 
 use crate::auth::Authenticator;
 use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, NodeLock, ProjectName};
-use crate::http::connect::{self, UpgradeRequest, end_of_session};
-use crate::http::{self, Admission, AdmissionLimits, Doors};
+use crate::http::connect::{self, UpgradeRequest};
+use crate::http::{self, Admission, AdmissionLimits, Doors, Judge};
 use crate::limits::{self, Machine, SessionBudget};
 use crate::settings::Settings;
 use actix::{Actor, Addr, Arbiter, System};
@@ -22,27 +24,17 @@ use actors::bus::SharedBus;
 use actors::bus::local::LocalBus;
 use actors::counters::Counters;
 use actors::emitter::{Emitter, EmitterSettings};
-use actors::hub::{CloseAll, SessionHub, TokenJudge, announce};
-use actors::protocol::codes::{CloseCode, ErrorCode};
-use actors::protocol::messages::ErrorBody;
+use actors::hub::{SessionHub, announce};
 use actors::registry::SessionRegistry;
-use actors::session::{
-    Conduct, RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionSettings, on_client_message, on_open,
-};
-use futures::future::{LocalBoxFuture, join_all};
+use actors::session::{Conduct, SessionContext, SessionSettings, on_client_message, on_open};
+use listener::{AddressFile, listen};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-use tokio::signal::unix::{SignalKind, signal};
-
-/// How often a stopping node looks whether its sessions are gone.
-const DRAIN_INTERVAL: Duration = Duration::from_millis(50);
-
-/// What is left of `shutdown.seconds` for HTTP when sessions don't go by themselves.
-const HTTP_DRAIN: Duration = Duration::from_secs(2);
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use stop::{Hubs, StopSignals, http_seconds, stop};
 
 /// Why a node did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +59,9 @@ pub fn serve(settings: Settings) -> Result<(), NodeError> {
 }
 
 async fn run(settings: Settings) -> Result<(), NodeError> {
+    let signals = StopSignals::listen()?;
     let _lock = NodeLock::acquire(&settings.data.dir)?;
+    AddressFile::remove_old(&settings);
     let catalogue: Arc<dyn Catalogue> = Arc::new(EmbeddedCatalogue::open(&settings.data.dir)?);
     let is_first_start = settings.catalogue.demo && catalogue.ensure_demo().await?;
     let budget = announce_limits(&settings);
@@ -75,7 +69,7 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let address = listener.local_addr()?;
 
     let node = Node::start(&settings, catalogue.clone(), &budget).await?;
-    let server = node.server(listener, &budget)?;
+    let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
     log::info!("node {} listens on http://{address}", node.doors.node);
     if is_first_start || address.ip().is_loopback() {
@@ -100,49 +94,6 @@ fn announce_limits(settings: &Settings) -> SessionBudget {
     log::info!("{}", budget.first_limit(&Machine::read()));
     budget
 }
-
-fn listen(settings: &Settings) -> Result<TcpListener, NodeError> {
-    let address = settings.http.bind;
-    let bind = || -> io::Result<TcpListener> {
-        use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
-        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
-        sockopt::set_socket_reuseaddr(&socket, true)?;
-        bind(&socket, &address)?;
-        listen(&socket, i32::try_from(settings.http.backlog).unwrap_or(i32::MAX))?;
-        Ok(TcpListener::from(socket))
-    };
-    bind().map_err(|source| NodeError::Listen { address, source })
-}
-
-/// `node.address` in the data folder: where the node listens, for whoever started it with port 0.
-struct AddressFile(std::path::PathBuf);
-
-impl AddressFile {
-    fn write(settings: &Settings, address: SocketAddr) -> Result<AddressFile, NodeError> {
-        let path = settings.data.dir.join("node.address");
-        let draft = settings.data.dir.join("node.address.draft");
-        let write = || {
-            std::fs::write(&draft, format!("{address}\n"))?;
-            std::fs::rename(&draft, &path)
-        };
-        match write() {
-            Ok(()) => Ok(AddressFile(path)),
-            Err(source) => Err(NodeError::AddressFile { file: path.display().to_string(), source }),
-        }
-    }
-}
-
-impl Drop for AddressFile {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_file(&self.0) {
-            log::warn!("cannot remove {}: {error}", self.0.display());
-        }
-    }
-}
-
-/// The hubs that have started, for the stop.
-type Hubs = Arc<Mutex<Vec<Addr<SessionHub>>>>;
 
 struct Node {
     settings: Settings,
@@ -185,15 +136,15 @@ impl Node {
     }
 
     /// The server of both HTTP and WebSockets; it ends when the node has stopped.
-    fn server(&self, listener: TcpListener, budget: &SessionBudget) -> Result<Server, NodeError> {
+    fn server(&self, listener: TcpListener, signals: StopSignals, budget: &SessionBudget) -> Result<Server, NodeError> {
         let workers = self.settings.http.worker_count();
         let connections = usize::try_from(budget.kept_for_http).unwrap_or(usize::MAX).div_ceil(workers).max(1);
         let builder = Server::build()
             .workers(workers)
             .backlog(self.settings.http.backlog)
             .max_concurrent_connections(connections)
-            .shutdown_timeout(HTTP_DRAIN.as_secs())
-            .shutdown_signal(stop(self.doors.clone(), self.hubs.clone(), self.settings.shutdown.seconds));
+            .shutdown_timeout(http_seconds(self.settings.shutdown.seconds))
+            .shutdown_signal(stop(signals, self.doors.clone(), self.hubs.clone(), self.settings.shutdown.seconds));
         let drained = builder.graceful_shutdown_signal();
         let worker = self.worker();
         let server = builder.listen("carillon", listener, move || {
@@ -267,7 +218,7 @@ impl Worker {
     fn start_hub(&self) -> Addr<SessionHub> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let ctx = SessionContext::new(self.session_settings.clone(), self.doors.counters.clone());
-        let judge = Rc::new(Judge { doors: self.doors.clone() });
+        let judge = Rc::new(Judge(self.doors.clone()));
         let hub = SessionHub::new(number, ctx, self.registry.clone().recipient(), judge).start();
         announce(&self.registry.clone().recipient(), number, &hub);
         self.hubs.lock().unwrap_or_else(PoisonError::into_inner).push(hub.clone());
@@ -309,72 +260,10 @@ async fn start_bus(
     };
     arbiter.spawn(async move {
         let bus: SharedBus = Rc::new(LocalBus::new(queued_bytes, counters.clone()));
-        let registry = SessionRegistry::new(bus.clone(), counters.clone()).start();
+        let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
         let emitter = Emitter::new(bus, node, emitter_settings, counters).start();
         // Nobody waits any more where the node has been stopped meanwhile.
         let _ = started.send((registry, emitter));
     });
     start.await.map_err(|_| NodeError::Bus)
-}
-
-/// Resolves when HTTP is to be drained: a signal came, and every session was told and had its time.
-async fn stop(doors: web::Data<Doors>, hubs: Hubs, seconds: u64) {
-    match (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) {
-        (Ok(mut terminate), Ok(mut interrupt)) => {
-            tokio::select! { _ = terminate.recv() => {}, _ = interrupt.recv() => {} }
-        }
-        (Err(error), _) | (_, Err(error)) => {
-            log::error!("cannot listen to signals, only a kill ends this node: {error}");
-            std::future::pending::<()>().await;
-        }
-    }
-    doors.drain();
-    log::info!("stopping: {} sessions are told to come back elsewhere", doors.counters.sessions.value());
-    let deadline = Instant::now() + Duration::from_secs(seconds).saturating_sub(HTTP_DRAIN);
-    loop {
-        let hubs = hubs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // Asked again each time: an upgrade that was under way may have brought another one.
-        let left = join_all(hubs.iter().map(|hub| hub.send(CloseAll(CloseCode::GoingAway)))).await;
-        let left: usize = left.into_iter().map(|count| count.unwrap_or(0)).sum();
-        if left == 0 || Instant::now() >= deadline {
-            break;
-        }
-        tokio::time::sleep(DRAIN_INTERVAL).await;
-    }
-}
-
-/// Judges new tokens of sessions.
-struct Judge {
-    doors: web::Data<Doors>,
-}
-
-impl TokenJudge for Judge {
-    fn judge(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
-        let doors = self.doors.clone();
-        Box::pin(async move { judge(&doors, request).await })
-    }
-}
-
-async fn judge(doors: &Doors, request: RefreshRequest) -> RefreshResult {
-    use crate::auth::{Scope, TokenError};
-    use crate::catalogue::KeyUse;
-    let refused = |token| move |error: TokenError| ErrorBody::new(error.code(), error.message(token));
-    let project = ProjectName::parse(&request.project).map_err(|_| refused(KeyUse::Api)(TokenError::UnknownProject))?;
-    let mut refreshed = Refreshed { api_expires_at: None, user_expires_at: None };
-    if let Some(text) = &request.api {
-        let token = doors.authenticator.verify_api(text).await.map_err(refused(KeyUse::Api))?;
-        token.require(Scope::Connect).map_err(refused(KeyUse::Api))?;
-        if token.project != project {
-            return Err(refused(KeyUse::Api)(TokenError::ProjectMismatch));
-        }
-        refreshed.api_expires_at = Some(token.expires_at.map(|end| end_of_session(doors, end)));
-    }
-    if let Some(text) = &request.user_token {
-        let token = doors.authenticator.verify_user(text, &project).await.map_err(refused(KeyUse::User))?;
-        if doors.admission.user(project.as_str(), &token.subject) != request.user {
-            return Err(ErrorBody::new(ErrorCode::TokenInvalid, "user token: of another user, open a new connection"));
-        }
-        refreshed.user_expires_at = Some(end_of_session(doors, token.expires_at));
-    }
-    Ok(refreshed)
 }

@@ -26,9 +26,9 @@ pub mod bounds {
     pub const LIST_VALUES: usize = 100;
     /// Segments of one dotted path: as deep as event data goes.
     pub const PATH_SEGMENTS: usize = DOCUMENT_DEPTH;
-    /// Bytes that the compiled patterns of one condition take together, about. It also bounds the time that a pattern
-    /// takes for each byte of text.
-    pub const PATTERN_BYTES: usize = 64 * 1024;
+    /// Bytes that the compiled patterns of one condition take together, about. It also bounds their time: a pattern
+    /// that fills it and is made to defeat every optimisation takes some microseconds for each byte of text.
+    pub const PATTERN_BYTES: usize = 48 * 1024;
     /// Levels of nesting in event data.
     pub const DOCUMENT_DEPTH: usize = 128;
 }

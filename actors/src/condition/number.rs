@@ -119,13 +119,8 @@ impl From<i64> for Number {
 
 impl Ord for Number {
     fn cmp(&self, other: &Number) -> Ordering {
-        if let (
-            Canonical::Compact { mantissa: left, exponent: left_exponent },
-            Canonical::Compact { mantissa: right, exponent: right_exponent },
-        ) = (&self.0, &other.0)
-            && left_exponent == right_exponent
-        {
-            return left.cmp(right);
+        if let Some(order) = order_compact(&self.0, &other.0) {
+            return order;
         }
         let sign = self.signum();
         let by_sign = sign.cmp(&other.signum());
@@ -144,6 +139,25 @@ impl Ord for Number {
 impl PartialOrd for Number {
     fn partial_cmp(&self, other: &Number) -> Option<Ordering> {
         Some(self.cmp(other))
+    }
+}
+
+/// The order of two compact numbers whose points are near, which nearly all are: by integers.
+fn order_compact(left: &Canonical, right: &Canonical) -> Option<Ordering> {
+    let (
+        Canonical::Compact { mantissa: left, exponent: left_exponent },
+        Canonical::Compact { mantissa: right, exponent: right_exponent },
+    ) = (left, right)
+    else {
+        return None;
+    };
+    // A mantissa has at most 19 digits: with 18 more it fits into 128 bits.
+    let scaled = |mantissa: i64, digits: u32| i128::from(mantissa) * 10_i128.pow(digits);
+    match i64::from(*left_exponent) - i64::from(*right_exponent) {
+        0 => Some(left.cmp(right)),
+        digits @ 1..=18 => Some(scaled(*left, digits as u32).cmp(&i128::from(*right))),
+        digits @ -18..=-1 => Some(i128::from(*left).cmp(&scaled(*right, digits.unsigned_abs() as u32))),
+        _ => None,
     }
 }
 

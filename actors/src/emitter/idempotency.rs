@@ -1,7 +1,8 @@
 //! Which idempotency keys were seen of late, and what became of their emits.
 //!
-//! Invariant: the keys in `order` are those in `entries` and nothing else, oldest first, but for keys whose publish
-//! failed: those stay in `order` until their time and are skipped. A key is a fingerprint of (project, text), 16 bytes.
+//! Invariant: every key in `entries` is in `order` with the moment that it was seen, oldest first. A key whose publish
+//! failed leaves `entries` at once and `order` in its time, when a later one of the same name is told from it by the
+//! moment. A key is a fingerprint of (project, text), 16 bytes.
 
 use super::{EmitError, EmitId};
 use crate::fingerprint::{Fingerprint, Fingerprints};
@@ -13,7 +14,12 @@ use std::time::{Duration, Instant};
 /// A publish under way, which emits with the same key wait for.
 pub(super) type Publishing = Shared<LocalBoxFuture<'static, Result<EmitId, EmitError>>>;
 
-enum Entry {
+struct Entry {
+    seen_at: Instant,
+    fate: Fate,
+}
+
+enum Fate {
     UnderWay(Publishing),
     Told(EmitId),
 }
@@ -51,9 +57,9 @@ impl IdempotencyKeys {
     /// What is known of a key.
     pub fn look_up(&mut self, name: Fingerprint, now: Instant) -> Seen {
         self.forget_old(now);
-        match self.entries.get(&name) {
-            Some(Entry::Told(id)) => Seen::Told(*id),
-            Some(Entry::UnderWay(publishing)) => Seen::UnderWay(publishing.clone()),
+        match self.entries.get(&name).map(|entry| &entry.fate) {
+            Some(Fate::Told(id)) => Seen::Told(*id),
+            Some(Fate::UnderWay(publishing)) => Seen::UnderWay(publishing.clone()),
             None if self.order.len() >= self.capacity => Seen::Full,
             None => Seen::Never,
         }
@@ -61,7 +67,7 @@ impl IdempotencyKeys {
 
     /// Remembers a key that was never seen.
     pub fn insert(&mut self, name: Fingerprint, publishing: Publishing, now: Instant) {
-        self.entries.insert(name, Entry::UnderWay(publishing));
+        self.entries.insert(name, Entry { seen_at: now, fate: Fate::UnderWay(publishing) });
         self.order.push_back((now, name));
     }
 
@@ -70,7 +76,7 @@ impl IdempotencyKeys {
         match result {
             Ok(id) => {
                 if let Some(entry) = self.entries.get_mut(&name) {
-                    *entry = Entry::Told(*id);
+                    entry.fate = Fate::Told(*id);
                 }
             }
             Err(_) => {
@@ -80,14 +86,59 @@ impl IdempotencyKeys {
     }
 
     fn forget_old(&mut self, now: Instant) {
-        while let Some((seen_at, name)) = self.order.front() {
-            if now.saturating_duration_since(*seen_at) < self.window {
+        while let Some((seen_at, name)) = self.order.front().copied() {
+            if now.saturating_duration_since(seen_at) < self.window {
                 return;
             }
-            self.entries.remove(name);
             self.order.pop_front();
+            if self.entries.get(&name).is_some_and(|entry| entry.seen_at == seen_at) {
+                self.entries.remove(&name);
+            }
         }
         self.entries.shrink_to(0);
         self.order.shrink_to(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::FutureExt as _;
+    use futures::future::ready;
+
+    const WINDOW: Duration = Duration::from_secs(300);
+    const ID: EmitId = EmitId { node: 1, number: 1 };
+
+    fn publishing() -> Publishing {
+        let publishing: LocalBoxFuture<'static, _> = Box::pin(ready(Ok(ID)));
+        publishing.shared()
+    }
+
+    #[test]
+    fn a_key_is_remembered_for_its_window_and_no_longer() {
+        let (mut keys, start) = (IdempotencyKeys::new(1, WINDOW), Instant::now());
+        let name = keys.name("demo", "a");
+        assert!(matches!(keys.look_up(name, start), Seen::Never));
+        keys.insert(name, publishing(), start);
+        assert!(matches!(keys.look_up(name, start), Seen::UnderWay(_)));
+        keys.settle(name, &Ok(ID));
+        let other = keys.name("other", "a");
+        assert!(matches!(keys.look_up(other, start), Seen::Full));
+        assert!(matches!(keys.look_up(name, start + WINDOW - Duration::from_millis(1)), Seen::Told(ID)));
+        assert!(matches!(keys.look_up(name, start + WINDOW), Seen::Never));
+        assert!(keys.entries.is_empty() && keys.order.is_empty());
+    }
+
+    #[test]
+    fn a_retry_after_a_failure_keeps_its_own_window() {
+        let (mut keys, start) = (IdempotencyKeys::new(9, WINDOW), Instant::now());
+        let name = keys.name("demo", "a");
+        keys.insert(name, publishing(), start);
+        keys.settle(name, &Err(EmitError::BusUnavailable));
+        let retried = start + Duration::from_secs(10);
+        assert!(matches!(keys.look_up(name, retried), Seen::Never));
+        keys.insert(name, publishing(), retried);
+        keys.settle(name, &Ok(ID));
+        assert!(matches!(keys.look_up(name, start + WINDOW), Seen::Told(ID)));
     }
 }

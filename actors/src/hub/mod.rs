@@ -7,15 +7,17 @@
 mod expiry;
 mod poller;
 mod slots;
+mod tick;
+mod turn;
 
+use crate::passage::Passage;
 use crate::protocol::codes::CloseCode;
-use crate::registry::{Answer, Answers, HubStarted, Requests};
+use crate::registry::{Answer, Answers, HubStarted, Leg, Requests};
 use crate::session::session_ref::SessionRef;
 use crate::session::{
-    CheckLiveness, Close, Deliver, Feed, Flush, Grant, Open, Place, Readable, RefreshRequest, RefreshResult, Session,
-    SessionContext, Subscribed, TokensJudged, Unsubscribed, release_orphans,
+    Close, Deliver, Feed, Grant, Open, Place, RefreshRequest, RefreshResult, Session, SessionContext, Subscribed,
+    Unsubscribed, release_orphans,
 };
-use actix::fut::ActorFuture;
 use actix::prelude::*;
 use bytes::{Bytes, BytesMut};
 use expiry::ExpiryQueue;
@@ -23,13 +25,9 @@ use futures::future::LocalBoxFuture;
 use poller::{Poller, Readiness};
 use slots::Slots;
 use std::collections::VecDeque;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context as TaskContext, Poll};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-/// Rounds of readiness in one turn, after which other tasks of the worker have theirs.
-const ROUNDS_A_TURN: usize = 4;
+use std::time::{Duration, Instant};
+use turn::Turn;
 
 /// Checks new tokens of a session. Implemented by who knows keys.
 pub trait TokenJudge {
@@ -44,7 +42,6 @@ pub struct SessionHub {
     ctx: SessionContext,
     poller: Option<Poller>,
     ready: Vec<Readiness>,
-    unread: Vec<(SessionRef, bool)>,
     expiry: ExpiryQueue,
     /// Sessions that said goodbye, and when the hub's patience with them ends.
     farewells: VecDeque<(u32, SessionRef)>,
@@ -85,7 +82,16 @@ pub struct Telling {
 pub struct Tell {
     pub tellings: Vec<Telling>,
     /// Held until the sessions have been handed the frames.
-    pub passage: crate::passage::Passage,
+    pub passage: Passage,
+    /// Held as long.
+    pub leg: Leg,
+}
+
+impl Telling {
+    /// What it takes on its way, about.
+    pub fn bytes(&self) -> usize {
+        self.frame.len() + self.sessions.len() * size_of::<SessionRef>()
+    }
 }
 
 /// Says goodbye to every session with one code; answers how many there are still.
@@ -107,7 +113,6 @@ impl SessionHub {
             ctx,
             poller: None,
             ready: Vec::new(),
-            unread: Vec::new(),
             expiry: ExpiryQueue::default(),
             farewells: VecDeque::new(),
             registry,
@@ -156,102 +161,6 @@ impl SessionHub {
             self.with(session, Feed(&mut early));
         }
     }
-
-    fn on_readiness(&mut self) {
-        let mut ready = std::mem::take(&mut self.ready);
-        for event in ready.drain(..) {
-            // A socket leaves the poll when it is dropped, so that an event names the slot's present tenant; one that
-            // was taken in the same round is at most polled for nothing.
-            let Some(session) = self.sessions.at(event.slot) else { continue };
-            if event.is_writable {
-                self.with(session, Flush);
-            }
-            if event.is_readable {
-                self.with(session, Readable { is_read_closed: event.is_read_closed });
-            }
-        }
-        self.ready = ready;
-    }
-
-    fn on_unread(&mut self) {
-        std::mem::swap(&mut self.unread, &mut self.ctx.unread);
-        let mut unread = std::mem::take(&mut self.unread);
-        for (session, is_read_closed) in unread.drain(..) {
-            self.with(session, Readable { is_read_closed });
-        }
-        self.unread = unread;
-    }
-
-    /// The end of a turn: what the sessions left to do is done.
-    fn settle(&mut self, ctx: &mut Context<Self>) {
-        while let Some(slot) = self.ctx.dirty.pop() {
-            if let Some(session) = self.sessions.at(slot) {
-                self.with(session, Flush);
-            }
-        }
-        let patience_ends = self.ctx.now + self.ctx.settings.close_seconds;
-        self.farewells.extend(self.ctx.closing.drain(..).map(|session| (patience_ends, session)));
-        for session in self.ctx.expiring.drain(..) {
-            if let Some(found) = self.sessions.find(session) {
-                self.expiry.insert(found.note_end(), session);
-            }
-        }
-        self.ctx.counters.notifications.add(std::mem::take(&mut self.ctx.notifications));
-        for request in std::mem::take(&mut self.ctx.refreshes) {
-            let (session, guid) = (request.session, request.guid.clone());
-            let verdict = self.judge.judge(request).into_actor(self);
-            ctx.spawn(verdict.map(move |result, hub, _| {
-                hub.with(session, TokensJudged { guid, result });
-            }));
-        }
-        if !self.ctx.requests.is_empty() {
-            let requests = std::mem::take(&mut self.ctx.requests);
-            // Bounded by the sessions: each has at most its messages of a second and its subscriptions under way.
-            self.registry.do_send(Requests { worker: self.worker, requests });
-        }
-    }
-
-    /// Once a second.
-    fn tick(&mut self) {
-        self.ctx.now = u32::try_from(self.started_at.elapsed().as_secs()).unwrap_or(u32::MAX);
-        self.check_liveness();
-        self.end_expired();
-        while let Some((_, session)) = self.farewells.pop_front_if(|(ends, _)| *ends <= self.ctx.now) {
-            self.end(session);
-        }
-    }
-
-    /// Each session is pinged once an interval and looked at twice, spread evenly over the interval's seconds.
-    fn check_liveness(&mut self) {
-        let interval = self.ctx.settings.ping_seconds.max(1);
-        let phase = self.ctx.now % interval;
-        let half = (phase + interval / 2) % interval;
-        for (first, sends_ping) in [(phase, true), (half, false)] {
-            if !sends_ping && half == phase {
-                continue;
-            }
-            for slot in (first..self.sessions.end()).step_by(interval as usize) {
-                if let Some(session) = self.sessions.at(slot) {
-                    self.with(session, CheckLiveness { sends_ping });
-                }
-            }
-        }
-    }
-
-    fn end_expired(&mut self) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        while let Some(session) = self.expiry.pop_due(now) {
-            let Some(found) = self.sessions.find(session) else { continue };
-            let expires_at = found.note_end();
-            if expires_at > now {
-                self.expiry.insert(expires_at, session);
-            } else {
-                self.with(session, Close(CloseCode::TokenRefused));
-            }
-        }
-        let sessions = &self.sessions;
-        self.expiry.sweep(sessions.len(), |session| sessions.holds(session));
-    }
 }
 
 impl Actor for SessionHub {
@@ -275,47 +184,6 @@ pub fn announce(registry: &Recipient<HubStarted>, worker: u16, hub: &Addr<Sessio
     registry.do_send(HubStarted { worker, hub: hub.clone() });
 }
 
-/// What a hub does in each of its turns, after the messages of its mailbox. Never ends.
-struct Turn;
-
-impl ActorFuture<SessionHub> for Turn {
-    type Output = ();
-
-    fn poll(
-        self: Pin<&mut Self>,
-        hub: &mut SessionHub,
-        ctx: &mut Context<SessionHub>,
-        task: &mut TaskContext<'_>,
-    ) -> Poll<()> {
-        hub.on_unread();
-        let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
-        hub.settle(ctx);
-        if !is_drained || !hub.ctx.unread.is_empty() {
-            task.waker().wake_by_ref();
-        }
-        Poll::Pending
-    }
-}
-
-impl SessionHub {
-    /// One round of readiness; `Pending` when there is no more for now.
-    fn poll_sockets(&mut self, task: &mut TaskContext<'_>) -> Poll<()> {
-        let Some(poller) = &mut self.poller else { return Poll::Pending };
-        match poller.poll(task, &mut self.ready) {
-            Poll::Pending => Poll::Pending,
-            Poll::Ready(Ok(())) => {
-                self.on_readiness();
-                Poll::Ready(())
-            }
-            Poll::Ready(Err(error)) => {
-                log::error!("worker {} lost its sockets: {error}", self.worker);
-                self.poller = None;
-                Poll::Pending
-            }
-        }
-    }
-}
-
 impl Handler<Adopt> for SessionHub {
     type Result = ();
 
@@ -328,7 +196,8 @@ impl Handler<Tell> for SessionHub {
     type Result = ();
 
     fn handle(&mut self, message: Tell, _: &mut Context<Self>) {
-        for telling in message.tellings {
+        let Tell { tellings, passage: _passage, leg: _leg } = message;
+        for telling in tellings {
             for session in telling.sessions {
                 self.with(session, Deliver(telling.frame.clone()));
             }

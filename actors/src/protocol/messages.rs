@@ -54,6 +54,13 @@ pub struct Refusal<'a> {
     pub error: ErrorBody,
 }
 
+impl Refusal<'_> {
+    /// Whether the answer has the two lists that go with a REGISTER or UNREGISTER, whatever became of it.
+    pub fn has_lists(&self) -> bool {
+        matches!(self.answer_type, "REGISTER" | "UNREGISTER")
+    }
+}
+
 #[derive(Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, rename = "objType")]
@@ -155,6 +162,15 @@ pub fn errors(answer_type: &str, guid: Option<&str>, error: &ErrorBody) -> Vec<u
     out
 }
 
+/// An answer of two lists, both empty, to a question that is refused whole.
+pub fn refused_lists(answer_type: &str, guid: Option<&str>, error: &ErrorBody) -> Vec<u8> {
+    let mut out = open_answer(answer_type, guid);
+    out.extend_from_slice(br#""response":{"validOnEvents":[],"invalidOnEvents":[]},"errors":["#);
+    write_error(&mut out, error);
+    out.extend_from_slice(b"]}");
+    out
+}
+
 /// `{"type":"REFRESH",…}`: until when the session lives now, in Unix seconds.
 pub fn refreshed(guid: Option<&str>, expires_at: u64) -> Vec<u8> {
     let mut out = open_answer("REFRESH", guid);
@@ -173,8 +189,11 @@ pub fn answer_lists(answer_type: &str, guid: Option<&str>, valid: &[String], inv
     out
 }
 
-/// Everything of a notification up to its event data, or the whole of it where data is not told.
-pub fn write_notification(out: &mut Vec<u8>, id: EventId, event: &str, write_data: Option<&dyn Fn(&mut Vec<u8>)>) {
+/// Appends event data, or what is selected of it.
+pub type WriteData<'a> = dyn Fn(&mut Vec<u8>) + 'a;
+
+/// A whole notification; without `write_data` it has no event data.
+pub fn write_notification(out: &mut Vec<u8>, id: EventId, event: &str, write_data: Option<&WriteData<'_>>) {
     out.extend_from_slice(br#"{"type":"NOTIFICATION","response":{"eventId":""#);
     out.extend_from_slice(id.0.to_string().as_bytes());
     out.extend_from_slice(br#"","eventType":"CUSTOM_WS_EVENTS","eventName":"#);

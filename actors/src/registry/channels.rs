@@ -7,10 +7,12 @@ use slab::Slab;
 
 struct Channel {
     key: ChannelKey,
+    /// Subscriptions, and those that wait for the channel to be joined.
     subscribers: usize,
+    is_joined: bool,
 }
 
-/// See the module. Every channel in it is joined on the bus.
+/// See the module.
 #[derive(Default)]
 pub(super) struct Channels {
     ids: HashMap<ChannelKey, ChannelId>,
@@ -20,10 +22,10 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// Adds a subscriber to a channel that the bus has joined.
+    /// Adds a subscriber, or one that waits for the bus: the channel is not left meanwhile.
     pub fn enter(&mut self, key: &ChannelKey) -> ChannelId {
         let id = *self.ids.entry_ref(key).or_insert_with(|| {
-            let place = self.channels.insert(Channel { key: key.clone(), subscribers: 0 });
+            let place = self.channels.insert(Channel { key: key.clone(), subscribers: 0, is_joined: false });
             ChannelId(u32::try_from(place).expect("a channel takes more than a byte of memory: fewer than u32 counts"))
         });
         self.channels[id.0 as usize].subscribers += 1;
@@ -40,8 +42,13 @@ impl Channels {
     }
 
     /// Whether the bus has joined the channel.
-    pub fn is_joined(&self, key: &ChannelKey) -> bool {
-        self.ids.contains_key(key)
+    pub fn is_joined(&self, id: ChannelId) -> bool {
+        self.channels[id.0 as usize].is_joined
+    }
+
+    /// Notes that the bus has joined the channel.
+    pub fn note_joined(&mut self, id: ChannelId) {
+        self.channels[id.0 as usize].is_joined = true;
     }
 
     /// The channel, if somebody here may hear it.
@@ -95,8 +102,19 @@ mod tests {
         assert!(channels.take_empty().is_empty());
         channels.exit(id);
         assert_eq!(channels.take_empty(), [key("a")]);
-        assert!(!channels.is_joined(&key("a")));
+        assert_eq!(channels.find(&key("a")), None);
         assert_eq!(channels.len(), 0);
+    }
+
+    #[test]
+    fn a_channel_that_was_left_is_not_joined_when_it_is_entered_again() {
+        let mut channels = Channels::default();
+        let id = channels.enter(&key("a"));
+        channels.note_joined(id);
+        channels.exit(id);
+        channels.take_empty();
+        let id = channels.enter(&key("a"));
+        assert!(!channels.is_joined(id));
     }
 
     #[test]

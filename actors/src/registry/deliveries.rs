@@ -4,7 +4,7 @@
 use super::index::DeliveryId;
 use crate::condition::document::Document;
 use crate::protocol::frame::TextFrameBuilder;
-use crate::protocol::messages;
+use crate::protocol::messages::{self, WriteData};
 use crate::session::registration::Delivery;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -58,7 +58,7 @@ impl Deliveries {
             None => out.extend_from_slice(document.text().as_bytes()),
             Some(selection) => selection.apply(document, out),
         };
-        let write_data: Option<&dyn Fn(&mut Vec<u8>)> = if delivery.with_data { Some(&write_data) } else { None };
+        let write_data: Option<&WriteData<'_>> = if delivery.with_data { Some(&write_data) } else { None };
         messages::write_notification(frame.buffer(), delivery.event_id, event, write_data);
         frame.finish()
     }

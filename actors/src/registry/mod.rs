@@ -6,10 +6,11 @@
 
 mod channels;
 mod deliveries;
+mod fan_out;
 pub mod index;
 mod on_published;
 
-use crate::bus::{ChannelKey, SharedBus};
+use crate::bus::{BusError, ChannelKey, Published, SharedBus};
 use crate::counters::Counters;
 use crate::hub::SessionHub;
 use crate::protocol::codes::ErrorCode;
@@ -19,13 +20,18 @@ use crate::session::session_ref::SessionRef;
 use actix::prelude::*;
 use channels::Channels;
 use deliveries::Deliveries;
-use futures::future::{FutureExt, join_all, ready};
-use index::{SubscriptionId, SubscriptionIndex};
+use fan_out::FanOut;
+pub use fan_out::Leg;
+use futures::future::{FutureExt, LocalBoxFuture, join_all, ready};
+use index::{ChannelId, SubscriptionId, SubscriptionIndex};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// How often channels without subscribers are left: a client that comes back at once finds its channel joined.
 const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
+
+type JoinResult = Result<(), BusError>;
 
 /// What a session asks.
 #[derive(Debug)]
@@ -88,18 +94,26 @@ pub struct SessionRegistry {
     channels: Channels,
     deliveries: Deliveries,
     index: SubscriptionIndex,
+    /// Emits that wait until the hubs have caught up, in order.
+    waiting: VecDeque<Published>,
+    /// There once the actor has started.
+    fan_out: Option<FanOut>,
+    queued_bytes: usize,
     counters: Arc<Counters>,
 }
 
 impl SessionRegistry {
-    /// A registry that hears `bus`.
-    pub fn new(bus: SharedBus, counters: Arc<Counters>) -> SessionRegistry {
+    /// A registry that hears `bus`, and has at most about `queued_bytes` on the way to the hubs.
+    pub fn new(bus: SharedBus, queued_bytes: usize, counters: Arc<Counters>) -> SessionRegistry {
         SessionRegistry {
             bus,
             hubs: Vec::new(),
             channels: Channels::default(),
             deliveries: Deliveries::default(),
             index: SubscriptionIndex::default(),
+            waiting: VecDeque::new(),
+            fan_out: None,
+            queued_bytes,
             counters,
         }
     }
@@ -118,19 +132,19 @@ impl SessionRegistry {
         }
     }
 
-    /// Takes the wishes whose channels are joined; `joined` says so for each.
-    fn subscribe(&mut self, registration: Registration, joined: impl Iterator<Item = bool>) -> Answer {
-        let Registration { session, project, wishes, answer } = registration;
+    /// Takes the wishes whose channels are joined, as `joins` say for each; the others let their channels go.
+    fn subscribe(&mut self, registration: Registration, channels: &[ChannelId], joins: &[JoinResult]) -> Answer {
+        let Registration { session, wishes, answer, .. } = registration;
         let mut results = Vec::with_capacity(wishes.len());
-        for (wish, is_joined) in wishes.into_iter().zip(joined) {
-            if !is_joined {
+        for ((wish, channel), join) in wishes.into_iter().zip(channels).zip(joins) {
+            if join.is_err() {
+                self.channels.exit(*channel);
                 results.push(Err(ErrorCode::TemporarilyUnavailable));
                 continue;
             }
-            let key = ChannelKey { project: project.clone(), event: wish.event };
-            let channel = self.channels.enter(&key);
+            self.channels.note_joined(*channel);
             let delivery = self.deliveries.intern(wish.delivery);
-            results.push(Ok(self.index.insert(channel, wish.condition, delivery, session)));
+            results.push(Ok(self.index.insert(*channel, wish.condition, delivery, session)));
         }
         self.count();
         Answer::Subscribed { session, results, answer }
@@ -153,18 +167,21 @@ impl SessionRegistry {
 
     /// Joins what is not joined yet, then takes the wishes; the answer follows by itself when it has to wait.
     fn on_subscribe(&mut self, worker: u16, registration: Registration, ctx: &mut Context<Self>) -> Option<Answer> {
-        let bus = self.bus.clone();
-        let project = registration.project.clone();
-        let joins = registration.wishes.iter().map(|wish| {
-            let key = ChannelKey { project: project.clone(), event: wish.event.clone() };
-            if self.channels.is_joined(&key) { Box::pin(ready(Ok(()))) } else { bus.join(&key) }
-        });
-        let mut joins = join_all(joins.collect::<Vec<_>>());
-        if let Some(joined) = (&mut joins).now_or_never() {
-            return Some(self.subscribe(registration, joined.iter().map(Result::is_ok)));
+        let mut channels = Vec::with_capacity(registration.wishes.len());
+        let mut joins: Vec<LocalBoxFuture<'static, JoinResult>> = Vec::with_capacity(channels.capacity());
+        for wish in &registration.wishes {
+            let key = ChannelKey { project: registration.project.clone(), event: wish.event.clone() };
+            let channel = self.channels.enter(&key);
+            let is_joined = self.channels.is_joined(channel);
+            joins.push(if is_joined { Box::pin(ready(Ok(()))) } else { self.bus.join(&key) });
+            channels.push(channel);
         }
-        ctx.spawn(joins.into_actor(self).map(move |joined, registry, _| {
-            let answer = registry.subscribe(registration, joined.iter().map(Result::is_ok));
+        let mut joins = join_all(joins);
+        if let Some(joins) = (&mut joins).now_or_never() {
+            return Some(self.subscribe(registration, &channels, &joins));
+        }
+        ctx.spawn(joins.into_actor(self).map(move |joins, registry, _| {
+            let answer = registry.subscribe(registration, &channels, &joins);
             registry.answer(worker, vec![answer]);
         }));
         None
@@ -182,6 +199,7 @@ impl Actor for SessionRegistry {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
+        self.fan_out = Some(FanOut::new(self.queued_bytes, ctx.address().recipient()));
         self.bus.attach(ctx.address().recipient());
         ctx.run_interval(LEAVE_INTERVAL, |registry, _| registry.leave_empty_channels());
     }

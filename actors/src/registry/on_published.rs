@@ -1,6 +1,7 @@
 //! What the registry does with an emit that the bus hands it: match, build each frame once, tell each hub once.
 
 use super::SessionRegistry;
+use super::fan_out::{CaughtUp, FanOut};
 use super::index::{ChannelId, DeliveryId};
 use crate::bus::Published;
 use crate::condition::document::Document;
@@ -21,6 +22,30 @@ impl Handler<Published> for SessionRegistry {
     type Result = ();
 
     fn handle(&mut self, message: Published, _: &mut Context<Self>) {
+        self.waiting.push_back(message);
+        self.tell_waiting();
+    }
+}
+
+impl Handler<CaughtUp> for SessionRegistry {
+    type Result = ();
+
+    fn handle(&mut self, _: CaughtUp, _: &mut Context<Self>) {
+        self.tell_waiting();
+    }
+}
+
+impl SessionRegistry {
+    fn tell_waiting(&mut self) {
+        while self.fan_out.as_ref().is_some_and(FanOut::has_room) {
+            match self.waiting.pop_front() {
+                Some(published) => self.tell(&published),
+                None => return,
+            }
+        }
+    }
+
+    fn tell(&mut self, message: &Published) {
         let channel = &message.publication.channel;
         let Some(id) = self.channels.find(channel) else { return };
         let text = std::str::from_utf8(&message.publication.data).ok();
@@ -40,15 +65,14 @@ impl Handler<Published> for SessionRegistry {
             }
         }
         for (hub, tellings) in self.hubs.iter().zip(tellings) {
-            if let (Some(hub), false) = (hub, tellings.is_empty()) {
-                // Must not be refused: what is on its way is bounded in bytes by the passage.
-                hub.do_send(Tell { tellings, passage: message.passage.clone() });
+            if let (Some(hub), Some(fan_out), false) = (hub, &self.fan_out, tellings.is_empty()) {
+                let leg = fan_out.depart(tellings.iter().map(Telling::bytes).sum());
+                // Must not be refused: what is on its way is bounded in bytes by passage and leg.
+                hub.do_send(Tell { tellings, passage: message.passage.clone(), leg });
             }
         }
     }
-}
 
-impl SessionRegistry {
     fn matches(&mut self, id: ChannelId, event: &str, document: &Document<'_>) -> (Vec<Told>, usize) {
         let mut told: Vec<Told> = Vec::new();
         let mut places: HashMap<DeliveryId, usize> = HashMap::new();

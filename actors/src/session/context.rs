@@ -89,6 +89,7 @@ pub struct SessionContext {
     /// Notifications written in this turn.
     pub(crate) notifications: u64,
     pub(crate) scratch: Box<[u8]>,
+    #[expect(clippy::vec_box, reason = "sessions hold boxes: a spare one moves in without an allocation")]
     pub(crate) spare_outboxes: Vec<Box<Outbox>>,
     pub(crate) ping_frame: Bytes,
 }

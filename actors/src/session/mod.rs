@@ -6,7 +6,9 @@
 
 mod context;
 mod on_client_message;
+mod on_readable;
 mod on_registry_answer;
+mod on_writable;
 mod outbox;
 pub mod registration;
 pub mod session_ref;
@@ -14,30 +16,23 @@ mod subscriptions;
 
 pub use context::{Conduct, RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionSettings};
 pub use on_client_message::{on_client_message, on_open};
+pub(crate) use on_readable::{Feed, Readable};
 pub(crate) use on_registry_answer::{Subscribed, TokensJudged, Unsubscribed, release_orphans};
+pub(crate) use on_writable::Flush;
 pub use outbox::Outbox;
 
-use crate::counters::{Ending, Limit};
+use crate::counters::Ending;
 use crate::fingerprint::Fingerprint;
 use crate::protocol::codes::CloseCode;
-use crate::protocol::frame::{self, Event, FrameReader};
+use crate::protocol::frame::{self, FrameReader};
 use crate::registry::Request;
 use actix::prelude::*;
 use bytes::Bytes;
 use mio::net::TcpStream;
 use session_ref::SessionRef;
 use std::any::Any;
-use std::io::{self, Read};
-use std::net::Shutdown;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use subscriptions::Subscriptions;
-
-/// Reads of one session in one turn of its hub: a flood waits for the others' turn.
-const READS_A_TURN: usize = 4;
-
-/// A close frame without a code (RFC 6455 §5.5.1): the answer to one without.
-const EMPTY_CLOSE: &[u8] = &[0x88, 0];
 
 /// What the tokens of a session say.
 #[derive(Clone, Debug)]
@@ -117,25 +112,6 @@ pub struct Open {
     pub refusal: Option<Bytes>,
 }
 
-/// The socket can be read, and whether the peer has ended its side.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Readable {
-    pub is_read_closed: bool,
-}
-
-/// Bytes that came before the session had its socket.
-pub struct Feed<'a>(pub &'a mut [u8]);
-
-impl Message for Feed<'_> {
-    type Result = ();
-}
-
-/// Writes what waits, as far as the socket takes it.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Flush;
-
 /// Tells a notification, as a whole frame.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -213,161 +189,6 @@ impl Session {
         ctx.closing.push(self.reference);
     }
 
-    fn push(&mut self, frame: Bytes, is_notification: bool, ctx: &mut SessionContext) {
-        ctx.counters.session_queue_bytes.add(frame.len() as u64);
-        let outbox = self.outbox.get_or_insert_with(|| {
-            ctx.dirty.push(self.reference.slot);
-            ctx.spare_outboxes.pop().unwrap_or_default()
-        });
-        outbox.push(frame, is_notification);
-        if self.phase == Phase::Open && outbox.bytes() > ctx.settings.send_buffer_bytes {
-            self.make_room(ctx);
-        }
-    }
-
-    /// Past the bound of what may wait: either the socket takes it now, or the peer is too slow.
-    fn make_room(&mut self, ctx: &mut SessionContext) {
-        self.flush(ctx);
-        let Some(outbox) = &mut self.outbox else { return };
-        if outbox.bytes() > ctx.settings.send_buffer_bytes {
-            ctx.counters.session_queue_bytes.subtract(outbox.discard() as u64);
-            ctx.counters.count_limit(Limit::SendBufferBytes);
-            self.close(CloseCode::TooSlow, ctx);
-        }
-    }
-
-    fn flush(&mut self, ctx: &mut SessionContext) {
-        let Some(outbox) = &mut self.outbox else { return };
-        match outbox.flush(&mut self.socket) {
-            Ok(flushed) => {
-                ctx.counters.session_queue_bytes.subtract(flushed.bytes as u64);
-                ctx.notifications += flushed.notifications;
-            }
-            Err(_) => return ctx.stop(),
-        }
-        if outbox.is_empty() {
-            ctx.keep_spare(self.outbox.take());
-            self.on_all_written(ctx);
-        }
-    }
-
-    fn on_all_written(&mut self, ctx: &mut SessionContext) {
-        match self.phase {
-            Phase::Open | Phase::AwaitingClose => {}
-            // The peer reads our close frame before it learns that nobody listens: no reset destroys it.
-            Phase::Discarding => drop(self.socket.shutdown(Shutdown::Write)),
-            Phase::Finishing => ctx.stop(),
-        }
-    }
-
-    fn read(&mut self, is_read_closed: bool, ctx: &mut SessionContext) {
-        let mut scratch = std::mem::take(&mut ctx.scratch);
-        for _ in 0..READS_A_TURN {
-            match self.socket.read(&mut scratch) {
-                Ok(0) => {
-                    ctx.stop();
-                    break;
-                }
-                Ok(count) => {
-                    self.on_bytes(&mut scratch[..count], ctx);
-                    // A short read has emptied the socket (epoll(7), question 9), unless its end is still to be read.
-                    if ctx.state() != ActorState::Running || (count < scratch.len() && !is_read_closed) {
-                        ctx.scratch = scratch;
-                        return;
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    ctx.scratch = scratch;
-                    return;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(_) => {
-                    ctx.stop();
-                    break;
-                }
-            }
-        }
-        ctx.scratch = scratch;
-        if ctx.state() == ActorState::Running {
-            ctx.unread.push((self.reference, is_read_closed));
-        }
-    }
-
-    fn on_bytes(&mut self, bytes: &mut [u8], ctx: &mut SessionContext) {
-        self.last_heard = ctx.now;
-        if self.phase == Phase::Discarding {
-            return;
-        }
-        let mut reader = std::mem::take(&mut self.reader);
-        let result = reader.feed(bytes, ctx.settings.message_bytes, &mut |event| self.on_event(event, ctx));
-        self.reader = reader;
-        if let Err(error) = result {
-            if error.close_code() == CloseCode::TooBig {
-                ctx.counters.count_limit(Limit::MessageBytes);
-            }
-            match self.phase {
-                Phase::Open => self.close(error.close_code(), ctx),
-                // The peer lost the thread after our goodbye: there is no other one to wait for.
-                _ => self.enter(Phase::Discarding, ctx),
-            }
-        }
-    }
-
-    fn on_event(&mut self, event: Event<'_>, ctx: &mut SessionContext) -> ControlFlow<()> {
-        if let Event::Close(close) = event {
-            self.on_peer_close(close, ctx);
-            return ControlFlow::Break(());
-        }
-        if self.phase != Phase::Open {
-            return ControlFlow::Continue(());
-        }
-        if !self.is_within_rate(ctx) {
-            ctx.counters.count_limit(Limit::MessagesPerSecond);
-            self.close(CloseCode::TooManyMessages, ctx);
-            return ControlFlow::Break(());
-        }
-        match event {
-            Event::Ping(payload) => self.queue(frame::pong_frame(payload), ctx),
-            Event::Pong(_) | Event::Close(_) => {}
-            Event::Text(_) | Event::Binary(_) => {
-                let on_message = ctx.settings.conduct.on_message;
-                on_message(self, event, ctx);
-            }
-        }
-        if self.phase == Phase::Discarding { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-
-    fn on_peer_close(&mut self, close: Option<frame::Close<'_>>, ctx: &mut SessionContext) {
-        if self.phase == Phase::Open {
-            let code = close.map_or(CloseCode::Normal.as_u16(), |close| close.code);
-            let ours = CloseCode::ALL.into_iter().find(|ours| ours.as_u16() == code);
-            self.ending = Some(ours.map_or(Ending::OtherCode, Ending::Code));
-            self.release_subscriptions(ctx);
-            self.phase = Phase::Finishing;
-            let echo = close.map_or(Bytes::from_static(EMPTY_CLOSE), |close| frame::close_frame(close.code, ""));
-            self.push(echo, false, ctx);
-            ctx.closing.push(self.reference);
-        } else {
-            self.enter(Phase::Finishing, ctx);
-        }
-    }
-
-    fn enter(&mut self, phase: Phase, ctx: &mut SessionContext) {
-        self.phase = phase;
-        if self.outbox.is_none() {
-            self.on_all_written(ctx);
-        }
-    }
-
-    fn is_within_rate(&mut self, ctx: &SessionContext) -> bool {
-        if self.window_started != ctx.now {
-            self.window_started = ctx.now;
-            self.messages_in_window = 0;
-        }
-        self.messages_in_window += 1;
-        self.messages_in_window <= ctx.settings.messages_per_second
-    }
-
     fn release_subscriptions(&mut self, ctx: &mut SessionContext) {
         let ids = self.subscriptions.take_all();
         if !ids.is_empty() {
@@ -388,30 +209,6 @@ impl Handler<Open> for Session {
                 self.close(CloseCode::TokenRefused, ctx);
             }
         }
-    }
-}
-
-impl Handler<Readable> for Session {
-    type Result = ();
-
-    fn handle(&mut self, message: Readable, ctx: &mut SessionContext) {
-        self.read(message.is_read_closed, ctx);
-    }
-}
-
-impl Handler<Feed<'_>> for Session {
-    type Result = ();
-
-    fn handle(&mut self, message: Feed<'_>, ctx: &mut SessionContext) {
-        self.on_bytes(message.0, ctx);
-    }
-}
-
-impl Handler<Flush> for Session {
-    type Result = ();
-
-    fn handle(&mut self, _: Flush, ctx: &mut SessionContext) {
-        self.flush(ctx);
     }
 }
 

@@ -31,7 +31,8 @@ pub fn on_client_message(session: &mut Session, message: Event<'_>, ctx: &mut Se
         Ok(ClientMessage::Refresh { guid, api, user }) => refresh(session, guid, api, user, ctx),
         Err(refusal) => {
             let guid = refusal.guid.as_deref();
-            session.queue_json(&messages::errors(refusal.answer_type, guid, &refusal.error), ctx);
+            let write = if refusal.has_lists() { messages::refused_lists } else { messages::errors };
+            session.queue_json(&write(refusal.answer_type, guid, &refusal.error), ctx);
         }
     }
 }
@@ -41,7 +42,7 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
     if entries.len() > ctx.settings.subscriptions {
         ctx.counters.count_limit(Limit::Subscriptions);
         let error = ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY);
-        return session.queue_json(&messages::errors("REGISTER", guid, &error), ctx);
+        return session.queue_json(&messages::refused_lists("REGISTER", guid, &error), ctx);
     }
     let mut registration = Registration {
         session: session.reference,
@@ -69,7 +70,7 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
 fn unregister(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ctx: &mut SessionContext) {
     if entries.len() > ctx.settings.subscriptions {
         let error = ErrorBody::new(ErrorCode::NotRegistered, "a session never has so many subscriptions");
-        return session.queue_json(&messages::errors("UNREGISTER", guid, &error), ctx);
+        return session.queue_json(&messages::refused_lists("UNREGISTER", guid, &error), ctx);
     }
     let mut answer = PendingUnregister { guid: guid.map(Box::from), valid: Vec::new(), invalid: Vec::new() };
     let mut ids = Vec::new();

@@ -10,6 +10,7 @@ enum Entries {
     #[default]
     None,
     One(Entry),
+    #[expect(clippy::box_collection, reason = "every session pays for the size of this enum, few have many")]
     Many(Box<Vec<Entry>>),
 }
 

@@ -71,7 +71,7 @@ impl<'d, 'w> Walk<'d, 'w> {
             return self.end(value);
         }
         match value.kind() {
-            Kind::Object => self.into_object(value, taken),
+            Kind::Object => self.in_object(value, taken),
             Kind::Array => self.through_array(value, taken),
             _ => self.missing(value),
         }
@@ -82,7 +82,7 @@ impl<'d, 'w> Walk<'d, 'w> {
         (elements && value.elements().any(|element| (self.on_value)(element))) || (self.on_value)(value)
     }
 
-    fn into_object(&mut self, object: Value<'d>, taken: usize) -> bool {
+    fn in_object(&mut self, object: Value<'d>, taken: usize) -> bool {
         match object.field(&self.segments[taken].name) {
             Some(child) => self.at(child, taken + 1),
             None => self.missing(object),
@@ -95,8 +95,7 @@ impl<'d, 'w> Walk<'d, 'w> {
         }
         let wanted = self.segments[taken].index;
         for (index, element) in (0_u32..).zip(array.elements()) {
-            if element.kind() == Kind::Object && self.is_first_visit(element, taken) && self.into_object(element, taken)
-            {
+            if element.kind() == Kind::Object && self.is_first_visit(element, taken) && self.in_object(element, taken) {
                 return true;
             }
             if wanted == Some(index) && self.at_index(element, taken + 1) {
@@ -112,7 +111,7 @@ impl<'d, 'w> Walk<'d, 'w> {
             return (self.on_value)(element);
         }
         match element.kind() {
-            Kind::Object => self.is_first_visit(element, taken) && self.into_object(element, taken),
+            Kind::Object => self.is_first_visit(element, taken) && self.in_object(element, taken),
             Kind::Array => self.through_array(element, taken),
             _ => false,
         }

@@ -49,7 +49,15 @@ fn compile(pattern: &str, options: &str, budget: &mut Budget) -> Result<Pattern,
 /// Compiles within what is left of the budget. The crate does not say what a pattern takes, so it is charged with the
 /// smallest of a few limits that it stays within.
 fn build(pattern: &str, budget: &mut Budget) -> Result<Regex, ConditionError> {
-    let mut limit = 2 * 1024;
+    // What a pattern takes is known only after its Unicode classes were expanded, each at the cost of a millisecond
+    // where case is ignored; each of them takes this much anyway.
+    const UNICODE_CLASS_BYTES: usize = 6 * 1024;
+    let too_big = || too_large("bytes of compiled patterns", bounds::PATTERN_BYTES);
+    let classes = pattern.matches("\\p").count() + pattern.matches("\\P").count();
+    if classes * UNICODE_CLASS_BYTES > budget.pattern_bytes {
+        return Err(too_big());
+    }
+    let mut limit = 1024;
     loop {
         let allowed = limit.min(budget.pattern_bytes);
         let built = RegexBuilder::new(pattern).size_limit(allowed).dfa_size_limit(bounds::PATTERN_BYTES).build();
@@ -58,10 +66,8 @@ fn build(pattern: &str, budget: &mut Budget) -> Result<Regex, ConditionError> {
                 budget.pattern_bytes -= allowed;
                 return Ok(regex);
             }
-            Err(regex::Error::CompiledTooBig(_)) if allowed == budget.pattern_bytes => {
-                return Err(too_large("bytes of compiled patterns", bounds::PATTERN_BYTES));
-            }
-            Err(regex::Error::CompiledTooBig(_)) => limit *= 4,
+            Err(regex::Error::CompiledTooBig(_)) if allowed == budget.pattern_bytes => return Err(too_big()),
+            Err(regex::Error::CompiledTooBig(_)) => limit *= 8,
             Err(_) => {
                 return Err(invalid("$regex is not a pattern without look-around and backreferences".into()));
             }

@@ -99,6 +99,8 @@ fn patterns_are_bounded_in_memory_alone_and_together() {
     assert!(is_too_large(&one("((((a{10}){10}){10}){10}){10}")));
     parsed(&one("^[\\\\w.+-]+@[\\\\w-]+\\\\.[a-z]{2,}$"));
     parsed(&one("^\\\\p{L}+$"));
+    parsed(&one("^.{1,20}$"));
+    assert!(is_too_large(&one(&"\\\\p{L}".repeat(9))));
     let many = |count: usize| {
         let all: Vec<String> = (0..count).map(|at| format!(r#"{{"a":{{"$regex":"[a-z]{{100}}{at}"}}}}"#)).collect();
         format!(r#"{{"$or":[{}]}}"#, all.join(","))

@@ -1,0 +1,50 @@
+//! What a hub does once a second, for all of its sessions: pings, dead peers, tokens that end, farewells that took too long.
+
+use super::SessionHub;
+use crate::protocol::codes::CloseCode;
+use crate::session::{CheckLiveness, Close};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+impl SessionHub {
+    /// Once a second.
+    pub(super) fn tick(&mut self) {
+        self.ctx.now = u32::try_from(self.started_at.elapsed().as_secs()).unwrap_or(u32::MAX);
+        self.check_liveness();
+        self.end_expired();
+        while let Some((_, session)) = self.farewells.pop_front_if(|(ends, _)| *ends <= self.ctx.now) {
+            self.end(session);
+        }
+    }
+
+    /// Each session is pinged once an interval and looked at twice, spread evenly over the interval's seconds.
+    fn check_liveness(&mut self) {
+        let interval = self.ctx.settings.ping_seconds.max(1);
+        let phase = self.ctx.now % interval;
+        let half = (phase + interval / 2) % interval;
+        for (first, sends_ping) in [(phase, true), (half, false)] {
+            if !sends_ping && half == phase {
+                continue;
+            }
+            for slot in (first..self.sessions.end()).step_by(interval as usize) {
+                if let Some(session) = self.sessions.at(slot) {
+                    self.with(session, CheckLiveness { sends_ping });
+                }
+            }
+        }
+    }
+
+    fn end_expired(&mut self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        while let Some(session) = self.expiry.pop_due(now) {
+            let Some(found) = self.sessions.find(session) else { continue };
+            let expires_at = found.note_end();
+            if expires_at > now {
+                self.expiry.insert(expires_at, session);
+            } else {
+                self.with(session, Close(CloseCode::TokenRefused));
+            }
+        }
+        let sessions = &self.sessions;
+        self.expiry.sweep(sessions.len(), |session| sessions.holds(session));
+    }
+}

@@ -1,0 +1,106 @@
+//! A hub's turn: sockets that are ready, then one write per session that has something to say, then one message to the
+//! registry. The messages of the mailbox came just before it.
+
+use super::SessionHub;
+use super::poller::Readiness;
+use crate::registry::Requests;
+use crate::session::{Flush, Readable, TokensJudged};
+use actix::fut::ActorFuture;
+use actix::prelude::*;
+use std::pin::Pin;
+use std::task::{Context as TaskContext, Poll};
+
+/// Rounds of readiness in one turn, after which other tasks of the worker have theirs.
+const ROUNDS_A_TURN: usize = 4;
+
+/// What a hub does in each of its turns, after the messages of its mailbox. Never ends.
+pub(super) struct Turn;
+
+impl ActorFuture<SessionHub> for Turn {
+    type Output = ();
+
+    fn poll(
+        self: Pin<&mut Self>,
+        hub: &mut SessionHub,
+        ctx: &mut Context<SessionHub>,
+        task: &mut TaskContext<'_>,
+    ) -> Poll<()> {
+        hub.on_unread();
+        let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
+        hub.settle(ctx);
+        if !is_drained || !hub.ctx.unread.is_empty() {
+            task.waker().wake_by_ref();
+        }
+        Poll::Pending
+    }
+}
+
+impl SessionHub {
+    /// One round of readiness; `Pending` when there is no more for now.
+    fn poll_sockets(&mut self, task: &mut TaskContext<'_>) -> Poll<()> {
+        let Some(poller) = &mut self.poller else { return Poll::Pending };
+        match poller.poll(task, &mut self.ready) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Ok(())) => {
+                self.on_readiness();
+                Poll::Ready(())
+            }
+            Poll::Ready(Err(error)) => {
+                log::error!("worker {} lost its sockets: {error}", self.worker);
+                self.poller = None;
+                Poll::Pending
+            }
+        }
+    }
+
+    fn on_readiness(&mut self) {
+        let mut ready = std::mem::take(&mut self.ready);
+        for Readiness { slot, is_readable, is_writable, is_read_closed } in ready.drain(..) {
+            // A socket leaves the poll when it is dropped, so that an event names the slot's present tenant; one that
+            // was taken in the same round is at most polled for nothing.
+            let Some(session) = self.sessions.at(slot) else { continue };
+            if is_writable {
+                self.with(session, Flush);
+            }
+            if is_readable {
+                self.with(session, Readable { is_read_closed });
+            }
+        }
+        self.ready = ready;
+    }
+
+    fn on_unread(&mut self) {
+        for (session, is_read_closed) in std::mem::take(&mut self.ctx.unread) {
+            self.with(session, Readable { is_read_closed });
+        }
+    }
+
+    /// The end of a turn: what the sessions left to do is done.
+    fn settle(&mut self, ctx: &mut Context<Self>) {
+        while let Some(slot) = self.ctx.dirty.pop() {
+            if let Some(session) = self.sessions.at(slot) {
+                self.with(session, Flush);
+            }
+        }
+        let patience_ends = self.ctx.now + self.ctx.settings.close_seconds;
+        self.farewells.extend(self.ctx.closing.drain(..).map(|session| (patience_ends, session)));
+        for session in self.ctx.expiring.drain(..) {
+            if let Some(found) = self.sessions.find(session) {
+                self.expiry.insert(found.note_end(), session);
+            }
+        }
+        self.ctx.counters.notifications.add(std::mem::take(&mut self.ctx.notifications));
+        for request in std::mem::take(&mut self.ctx.refreshes) {
+            let (session, guid) = (request.session, request.guid.clone());
+            let verdict = self.judge.judge(request).into_actor(self);
+            ctx.spawn(verdict.map(move |result, hub, _| {
+                hub.with(session, TokensJudged { guid, result });
+            }));
+        }
+        if !self.ctx.requests.is_empty() {
+            let requests = std::mem::take(&mut self.ctx.requests);
+            // Bounded by the sessions: each has at most its messages of a second and its subscriptions under way.
+            self.registry.do_send(Requests { worker: self.worker, requests });
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! New tokens of an open session (REFRESH): judged as at the handshake, and against whom the session belongs to.
+
+use super::Doors;
+use super::connect::end_of_session;
+use crate::auth::{Scope, TokenError};
+use crate::catalogue::{KeyUse, ProjectName};
+use actix_web::web;
+use actors::hub::TokenJudge;
+use actors::protocol::codes::ErrorCode;
+use actors::protocol::messages::ErrorBody;
+use actors::session::{RefreshRequest, RefreshResult, Refreshed};
+use futures::future::LocalBoxFuture;
+
+/// Judges new tokens of sessions.
+pub struct Judge(pub web::Data<Doors>);
+
+impl TokenJudge for Judge {
+    fn judge(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+        let doors = self.0.clone();
+        Box::pin(async move { judge(&doors, request).await })
+    }
+}
+
+async fn judge(doors: &Doors, request: RefreshRequest) -> RefreshResult {
+    let refused = |token| move |error: TokenError| ErrorBody::new(error.code(), error.message(token));
+    let project = ProjectName::parse(&request.project).map_err(|_| refused(KeyUse::Api)(TokenError::UnknownProject))?;
+    let mut refreshed = Refreshed { api_expires_at: None, user_expires_at: None };
+    if let Some(text) = &request.api {
+        let token = doors.authenticator.verify_api(text).await.map_err(refused(KeyUse::Api))?;
+        token.require(Scope::Connect).map_err(refused(KeyUse::Api))?;
+        if token.project != project {
+            return Err(refused(KeyUse::Api)(TokenError::ProjectMismatch));
+        }
+        refreshed.api_expires_at = Some(token.expires_at.map(|end| end_of_session(doors, end)));
+    }
+    if let Some(text) = &request.user_token {
+        let token = doors.authenticator.verify_user(text, &project).await.map_err(refused(KeyUse::User))?;
+        if doors.admission.user(project.as_str(), &token.subject) != request.user {
+            return Err(ErrorBody::new(ErrorCode::TokenInvalid, "user token: of another user, open a new connection"));
+        }
+        refreshed.user_expires_at = Some(end_of_session(doors, token.expires_at));
+    }
+    Ok(refreshed)
+}

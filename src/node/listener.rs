@@ -1,0 +1,60 @@
+//! Where a node listens, and how whoever started it learns that.
+
+use super::NodeError;
+use crate::settings::Settings;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+
+/// Binds `http.bind`.
+pub(super) fn listen(settings: &Settings) -> Result<TcpListener, NodeError> {
+    let address = settings.http.bind;
+    let bind = || -> io::Result<TcpListener> {
+        use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, listen, socket_with, sockopt};
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        bind(&socket, &address)?;
+        listen(&socket, i32::try_from(settings.http.backlog).unwrap_or(i32::MAX))?;
+        Ok(TcpListener::from(socket))
+    };
+    bind().map_err(|source| NodeError::Listen { address, source })
+}
+
+/// The name of the file that holds a node's address.
+const FILE_NAME: &str = "node.address";
+
+/// `node.address` in the data folder: where the node listens, for whoever started it with port 0.
+pub(super) struct AddressFile(PathBuf);
+
+impl AddressFile {
+    /// Removes what a killed node left: its address is nobody's now.
+    pub fn remove_old(settings: &Settings) {
+        drop(AddressFile(settings.data.dir.join(FILE_NAME)));
+    }
+
+    /// Writes it in one step: who finds the file finds a whole address.
+    pub fn write(settings: &Settings, address: SocketAddr) -> Result<AddressFile, NodeError> {
+        let path = settings.data.dir.join(FILE_NAME);
+        let draft = settings.data.dir.join("node.address.draft");
+        let write = || {
+            std::fs::write(&draft, format!("{address}\n"))?;
+            std::fs::rename(&draft, &path)
+        };
+        match write() {
+            Ok(()) => Ok(AddressFile(path)),
+            Err(source) => Err(NodeError::AddressFile { file: path.display().to_string(), source }),
+        }
+    }
+}
+
+impl Drop for AddressFile {
+    fn drop(&mut self) {
+        let removed = std::fs::remove_file(&self.0);
+        if let Err(error) =
+            removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+        {
+            log::warn!("cannot remove {}: {error}", self.0.display());
+        }
+    }
+}

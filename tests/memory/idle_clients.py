@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Measures the node's memory per idle client: two tokens, one subscription, a condition of its own.
+
+    tests/memory/idle_clients.py [--clients 10000] [--limit 1500]
+
+Memory is the resident set of the node (`/proc/PID/smaps_rollup`), after minus before, both once it has come to rest;
+before is a node that 200 clients have come to and gone from. What it is over a node that nobody ever came to is printed
+too: memory that those 200 left behind could otherwise hide there. Each client has a user token of its own. Ends with exit code 1 if a client costs more than the limit, in bytes. Uses
+the release build (or CARILLON_BIN); standard library only.
+"""
+
+import argparse
+import json
+import pathlib
+import resource
+import socket
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from node import DEADLINE_SECONDS, Node  # noqa: E402
+
+# Enough to touch every path of the program once: lazily made tables, buffers, threads.
+WARM_UP_CLIENTS = 200
+# The allocator gives memory back within ten seconds; unchanged for three is at rest.
+REST_SECONDS, LONGEST_REST_SECONDS = 3.0, 15.0
+# Open files that this process needs besides its clients.
+SPARE_FILES = 100
+MASK = b"\x37\xfa\x21\x3d"
+
+
+def frame(message: dict) -> bytes:
+    payload = json.dumps(message, separators=(",", ":")).encode()
+    length = bytes([0x80 | len(payload)]) if len(payload) < 126 else b"\xfe" + len(payload).to_bytes(2, "big")
+    return b"\x81" + length + MASK + bytes(byte ^ MASK[at % 4] for at, byte in enumerate(payload))
+
+
+def connect(node: Node, api_token: str, number: int) -> socket.socket:
+    """Opens one client, registers its subscription in the same breath, and reads both answers."""
+    condition = {"conditionType": "RESPONSE", "criteria": {"recipientId": f"u{number}"}}
+    entry = {"eventType": "CUSTOM_WS_EVENTS", "apiName": "order-updates", "condition": condition}
+    handshake = (
+        "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        f"x-am-authorization: {api_token}\r\nx-am-user-authorization: {node.user_token(f'u{number}')}\r\n\r\n"
+    )
+    client = socket.create_connection((node.host, node.port), DEADLINE_SECONDS)
+    client.sendall(handshake.encode() + frame({"objType": "REGISTER", "onEvents": [entry]}))
+    answer = b""
+    while not (b"invalidOnEvents" in answer and answer.endswith(b"}}")):
+        piece = client.recv(4096)
+        answer += piece
+        if not piece or b'"error"' in answer:
+            raise RuntimeError(f"client {number} was not served: {answer!r}")
+    return client
+
+
+def resident_bytes(pid: int) -> int:
+    lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Rss:"))
+
+
+def at_rest(pid: int) -> int:
+    """The resident set once it has not changed for a while."""
+    end = time.monotonic() + LONGEST_REST_SECONDS
+    since, last = time.monotonic(), resident_bytes(pid)
+    while time.monotonic() < min(end, since + REST_SECONDS):
+        time.sleep(0.1)
+        now = resident_bytes(pid)
+        if now != last:
+            since, last = time.monotonic(), now
+    return last
+
+
+def wait_for_sessions(node: Node, count: int) -> None:
+    end = time.monotonic() + DEADLINE_SECONDS
+    while node.metric("carillon_sessions") != count:
+        if time.monotonic() > end:
+            raise RuntimeError(f"the node does not count {count} sessions")
+        time.sleep(0.05)
+
+
+def allow_open_files(count: int) -> None:
+    """Raises this process's own limit; the node it starts inherits it."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if count > hard:
+        sys.exit(f"{count} open files are needed, {hard} are allowed")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def measure(node: Node, count: int) -> float:
+    """Bytes of the node for each of so many clients."""
+    api_token = node.api_token("connect")
+    fresh = at_rest(node.process.pid)
+    for client in [connect(node, api_token, number) for number in range(WARM_UP_CLIENTS)]:
+        client.close()
+    wait_for_sessions(node, 0)
+    before = at_rest(node.process.pid)
+    start = time.monotonic()
+    clients = [connect(node, api_token, number) for number in range(count)]
+    print(f"{count} clients connected in {time.monotonic() - start:.1f} s")
+    wait_for_sessions(node, count)
+    after = at_rest(node.process.pid)
+    print(f"the node's resident set: {fresh / 1e6:.2f} MB fresh, {before / 1e6:.2f} before, {after / 1e6:.2f} with the clients")
+    print(f"over the fresh node: {(after - fresh) / count:.0f} bytes for each client")
+    for client in clients:
+        client.close()
+    return (after - before) / count
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clients", type=int, default=10_000)
+    parser.add_argument("--limit", type=int, default=1_500, help="bytes for each client, at most")
+    arguments = parser.parse_args()
+    allow_open_files(arguments.clients + SPARE_FILES)
+    with Node() as node:
+        cost = measure(node, arguments.clients)
+    print(f"{cost:.0f} bytes of process memory for each idle client; {arguments.limit} are allowed")
+    sys.exit(cost > arguments.limit)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+//! What a backend is answered when its emit can't be taken: every row of the table, in the one shape of all errors.
+
+use crate::support::http::{EMIT, head};
+use crate::support::{Answer, Claims, Node, RawSocket, emit, request};
+use serde_json::json;
+
+const BODY: &[u8] = br#"{"name":"orders","eventData":1}"#;
+
+/// Posts a good body with these header lines only.
+fn post(node: &Node, path: &str, headers: &[(&str, &str)]) -> Answer {
+    request(node.address(), "POST", path, headers, BODY)
+}
+
+#[test]
+fn bad_bodies_are_answered_400() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let long = "n".repeat(201);
+    let rows = [
+        ("", "INVALID_JSON"),
+        ("{", "INVALID_JSON"),
+        ("nope", "INVALID_JSON"),
+        (r#"{"name":"orders","eventData":1} x"#, "INVALID_JSON"),
+        (r#"{"name":"orders","eventData":01}"#, "INVALID_JSON"),
+        (r#"{"name":"orders","eventData":NaN}"#, "INVALID_JSON"),
+        ("5", "INVALID_JSON"),
+        ("null", "INVALID_JSON"),
+        (r#""orders""#, "INVALID_JSON"),
+        ("[]", "INVALID_JSON"),
+        (r#"{"name":"orders"}"#, "INVALID_JSON"),
+        (r#"{"name":"orders","eventData":1,"idempotencyKey":5}"#, "INVALID_JSON"),
+        (r#"{"eventData":1}"#, "EVENT_NAME_INVALID"),
+        (r#"{"name":"","eventData":1}"#, "EVENT_NAME_INVALID"),
+        (r#"{"name":5,"eventData":1}"#, "EVENT_NAME_INVALID"),
+        (r#"{"name":null,"eventData":1}"#, "EVENT_NAME_INVALID"),
+        (r#"{"name":"a\u0000b","eventData":1}"#, "EVENT_NAME_INVALID"),
+        (r#"{"name":"a\nb","eventData":1}"#, "EVENT_NAME_INVALID"),
+        (&format!(r#"{{"name":"{long}","eventData":1}}"#), "EVENT_NAME_INVALID"),
+    ];
+    for (body, code) in rows {
+        assert_eq!(emit(&node, &tokens.api, body).refusal(400), code, "{body}");
+    }
+}
+
+#[test]
+fn a_body_that_is_not_utf8_is_answered_400() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let body = b"{\"name\":\"orders\",\"eventData\":\"\xff\"}";
+    let answer = request(node.address(), "POST", EMIT, &headers, body);
+    assert_eq!(answer.refusal(400), "INVALID_JSON");
+}
+
+#[test]
+fn bad_tokens_are_answered_401() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let rows = [
+        ("missing", None, "TOKEN_MISSING"),
+        ("malformed", Some("nope".to_owned()), "TOKEN_INVALID"),
+        ("a stranger's", Some(Claims::api("emit").sign_wrongly()), "TOKEN_INVALID"),
+        ("expired", Some(node.token(Claims::api("emit").expiring_in(-60))), "TOKEN_EXPIRED"),
+        ("a user's", Some(tokens.user.clone()), "TOKEN_INVALID"),
+    ];
+    for (what, token, code) in rows {
+        let mut headers = vec![("Content-Type", "application/json")];
+        headers.extend(token.as_deref().map(|token| ("x-am-authorization", token)));
+        assert_eq!(post(&node, EMIT, &headers).refusal(401), code, "{what}");
+    }
+}
+
+#[test]
+fn a_bad_user_token_beside_a_good_api_token_is_answered_401() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let expired = node.token(Claims::user("u1").expiring_in(-60));
+    for (user, code) in [("nope", "TOKEN_INVALID"), (expired.as_str(), "TOKEN_EXPIRED")] {
+        let headers = [
+            ("Content-Type", "application/json"),
+            ("x-am-authorization", tokens.api.as_str()),
+            ("x-am-user-authorization", user),
+        ];
+        assert_eq!(post(&node, EMIT, &headers).refusal(401), code);
+    }
+}
+
+#[test]
+fn a_missing_scope_and_another_projects_path_are_answered_403() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let connect_only = node.token(Claims::api("connect"));
+    let scopeless = node.token(Claims::api("").with("scope", json!([])));
+    let other = "/api/system-api/other/emit-event-ws";
+    let rows = [
+        (EMIT, &connect_only, "TOKEN_SCOPE"),
+        (EMIT, &scopeless, "TOKEN_SCOPE"),
+        (other, &tokens.api, "PROJECT_MISMATCH"),
+    ];
+    for (path, token, code) in rows {
+        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
+        assert_eq!(post(&node, path, &headers).refusal(403), code);
+    }
+}
+
+#[test]
+fn a_body_that_is_not_declared_as_json_is_answered_415() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    for kind in [None, Some("text/plain"), Some("application/jsonx"), Some("multipart/form-data"), Some("")] {
+        let mut headers = vec![("x-am-authorization", tokens.api.as_str())];
+        headers.extend(kind.map(|kind| ("Content-Type", kind)));
+        assert!(!post(&node, EMIT, &headers).refusal(415).is_empty(), "{kind:?}");
+    }
+}
+
+#[test]
+fn a_length_beside_a_transfer_encoding_is_answered_400_and_nothing_behind_it_is_read() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("x-am-authorization", tokens.api.as_str()),
+        ("Transfer-Encoding", "chunked"),
+    ];
+    let mut bytes = head("POST", EMIT, &headers, Some(5));
+    bytes.extend(b"0\r\n\r\n");
+    bytes.extend(head("GET", "/healthz", &[], None));
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(&bytes);
+    assert_eq!(socket.read_answer().status, 400);
+    socket.expect_end();
+}
+
+#[test]
+fn a_body_in_chunks_is_taken_and_judged_by_its_sum() {
+    let node = Node::start(&[("LIMITS__EMIT_BYTES", "1024")]);
+    let tokens = node.tokens();
+    let headers = [
+        ("Content-Type", "application/json"),
+        ("x-am-authorization", tokens.api.as_str()),
+        ("Transfer-Encoding", "chunked"),
+    ];
+    for (filling, status) in [(900, 200), (2_000, 413)] {
+        let body = json!({"name": "orders", "eventData": "x".repeat(filling)}).to_string();
+        let mut bytes = head("POST", EMIT, &headers, None);
+        for chunk in body.as_bytes().chunks(100) {
+            bytes.extend(format!("{:x}\r\n", chunk.len()).bytes());
+            bytes.extend(chunk);
+            bytes.extend(b"\r\n");
+        }
+        bytes.extend(b"0\r\n\r\n");
+        let mut socket = RawSocket::connect(node.address());
+        socket.write(&bytes);
+        assert_eq!(socket.read_answer().status, status, "{filling}");
+    }
+}
+
+#[test]
+fn an_announced_length_over_the_limit_is_refused_without_its_body() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(&head("POST", EMIT, &headers, Some(1 << 40)));
+    assert_eq!(socket.read_answer().refusal(413), "PAYLOAD_TOO_LARGE");
+}
+
+#[test]
+fn other_methods_and_paths_are_answered_in_the_same_shape() {
+    let node = Node::start(&[]);
+    let wrong_method = request(node.address(), "GET", EMIT, &[], b"");
+    wrong_method.refusal(405);
+    let nowhere = request(node.address(), "POST", "/api/nowhere", &[], b"{}");
+    nowhere.refusal(404);
+}
+
+#[test]
+fn a_refusal_never_repeats_a_token() {
+    let node = Node::start(&[]);
+    let bad = Claims::api("emit").sign_wrongly();
+    let answer = emit(&node, &bad, r#"{"name":"orders","eventData":"secret-data"}"#);
+    assert!(!answer.text().contains(&bad));
+    let signature = bad.rsplit('.').next().expect("a signature");
+    assert!(!node.output().contains(signature), "a token was logged");
+    assert!(!node.output().contains("secret-data"), "event data was logged");
+}

@@ -1,0 +1,142 @@
+//! Tokens at a WebSocket's door: the three ways in which they come, and every kind that is refused.
+
+use crate::support::client::Client;
+use crate::support::raw::{answer_to, upgrade_request};
+use crate::support::{Claims, Node, Tokens, error_code, tokens::seconds_since_epoch};
+use serde_json::json;
+
+/// Opens a session with tokens that must be refused, and gives the code that says why.
+async fn refusal_of_tokens(node: &Node, path: &str, headers: &[(&str, &str)]) -> String {
+    let mut client = Client::open(node, path, headers).await;
+    let message = client.next_json().await;
+    assert_eq!(message["type"], "TOKEN_VALIDATION", "{message}");
+    let text = message["errors"][0]["message"].as_str().unwrap_or_default();
+    assert!(!text.is_empty(), "an error says what to do: {message}");
+    client.expect_close(4401).await;
+    error_code(&message).to_owned()
+}
+
+#[tokio::test]
+async fn tokens_are_taken_from_headers_query_or_subprotocol() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let query = tokens.in_query("/ws");
+    let subprotocol = tokens.in_subprotocol();
+    let offered = [("Sec-WebSocket-Protocol", subprotocol.as_str())];
+    let ways: [(&str, &[(&str, &str)]); 3] = [("/ws", &tokens.headers()), (&query, &[]), ("/ws", &offered)];
+    for (path, headers) in ways {
+        let mut client = Client::open(&node, path, headers).await;
+        assert_eq!(client.next_json().await["type"], "CONNECTED");
+    }
+}
+
+#[test]
+fn exactly_one_subprotocol_is_echoed_and_never_one_that_carries_a_token() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let offers = [
+        (tokens.in_subprotocol(), Some("carillon.v1")),
+        (format!("user.{}, carillon.v1, api.{}", tokens.user, tokens.api), Some("carillon.v1")),
+    ];
+    for (offer, echoed) in offers {
+        let headers = [("Sec-WebSocket-Protocol", offer.as_str())];
+        let answer = answer_to(&node, &upgrade_request("/ws", &headers));
+        assert_eq!(answer.status, 101);
+        let lines = answer.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("sec-websocket-protocol"));
+        assert_eq!(lines.count(), usize::from(echoed.is_some()));
+        assert_eq!(answer.header("sec-websocket-protocol"), echoed);
+    }
+    let mut headers = tokens.headers().to_vec();
+    headers.push(("Sec-WebSocket-Protocol", "chat, superchat"));
+    let answer = answer_to(&node, &upgrade_request("/ws", &headers));
+    assert_eq!(answer.header("sec-websocket-protocol"), None);
+}
+
+#[tokio::test]
+async fn the_first_way_in_which_tokens_are_found_wins() {
+    let node = Node::start(&[]);
+    let good = node.tokens();
+    let bad = Tokens { api: Claims::api("connect").sign_wrongly(), user: Claims::user("u1").sign_wrongly() };
+    let mut client = Client::open(&node, &bad.in_query("/ws"), &good.headers()).await;
+    assert_eq!(client.next_json().await["type"], "CONNECTED");
+    let code = refusal_of_tokens(&node, &good.in_query("/ws"), &bad.headers()).await;
+    assert_eq!(code, "TOKEN_INVALID");
+}
+
+#[tokio::test]
+async fn refused_tokens_are_told_why_and_closed_with_4401() {
+    let node = Node::start(&[]);
+    let good = node.tokens();
+    let api = |claims: Claims| (node.token(claims), good.user.clone());
+    let user = |claims: Claims| (good.api.clone(), node.token(claims));
+    let malformed = || "not.a.token".to_owned();
+    let rows = [
+        ("malformed API token", "TOKEN_INVALID", (malformed(), good.user.clone())),
+        ("malformed user token", "TOKEN_INVALID", (good.api.clone(), malformed())),
+        ("expired API token", "TOKEN_EXPIRED", api(Claims::api("connect").expiring_in(-60))),
+        ("expired user token", "TOKEN_EXPIRED", user(Claims::user("u1").expiring_in(-60))),
+        ("user token without an expiry", "TOKEN_INVALID", user(Claims::user("u1").without("exp"))),
+        ("expiry of text", "TOKEN_INVALID", user(Claims::user("u1").with("exp", json!("soon")))),
+        ("expiry of null", "TOKEN_INVALID", user(Claims::user("u1").with("exp", json!(null)))),
+        ("absurd expiry", "TOKEN_INVALID", user(Claims::user("u1").with("exp", json!(1e300)))),
+        ("not yet valid", "TOKEN_INVALID", user(Claims::user("u1").with("nbf", json!(4e9)))),
+        ("no subject", "TOKEN_INVALID", user(Claims::user("u1").without("sub"))),
+        ("no scope to connect", "TOKEN_SCOPE", api(Claims::api("emit"))),
+        ("no scope at all", "TOKEN_SCOPE", api(Claims::api("").without("scope"))),
+        ("two projects", "PROJECT_MISMATCH", user(Claims::user("u1").with("project", json!("other")))),
+        ("unknown project", "TOKEN_INVALID", api(Claims::api("connect").with("project", json!("nobody")))),
+        (
+            "API token signed with a stranger's key",
+            "TOKEN_INVALID",
+            (Claims::api("connect").sign_wrongly(), good.user.clone()),
+        ),
+        (
+            "user token signed with a stranger's key",
+            "TOKEN_INVALID",
+            (good.api.clone(), Claims::user("u1").sign_wrongly()),
+        ),
+        ("the two tokens swapped", "TOKEN_INVALID", (good.user.clone(), good.api.clone())),
+    ];
+    for (what, code, (api, user)) in rows {
+        let tokens = Tokens { api, user };
+        let told = refusal_of_tokens(&node, "/ws", &tokens.headers()).await;
+        assert_eq!(told, code, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn a_missing_token_is_named_as_missing() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let both = tokens.headers();
+    for headers in [&both[..0], &both[..1], &both[1..]] {
+        let code = refusal_of_tokens(&node, "/ws", headers).await;
+        assert_eq!(code, "TOKEN_MISSING", "{} of two tokens", headers.len());
+    }
+}
+
+#[tokio::test]
+async fn unsigned_tokens_are_refused() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    // {"alg":"none"}, with the body of the good token and no signature.
+    let body = tokens.user.split('.').nth(1).expect("three parts");
+    let unsigned = format!("eyJhbGciOiJub25lIn0.{body}.");
+    let headers = [("x-am-authorization", tokens.api.as_str()), ("x-am-user-authorization", unsigned.as_str())];
+    assert_eq!(refusal_of_tokens(&node, "/ws", &headers).await, "TOKEN_INVALID");
+}
+
+#[tokio::test]
+async fn fractional_dates_and_the_leeway_are_honoured() {
+    let node = Node::start(&[("AUTH__LEEWAY_SECONDS", "30")]);
+    let mut tokens = node.tokens();
+    let now = seconds_since_epoch();
+    for claims in [
+        Claims::user("u1").with("exp", json!(now as f64 + 100.25)),
+        Claims::user("u1").expiring_in(-5),
+        Claims::user("u1").with("nbf", json!(now as f64 + 5.5)),
+    ] {
+        tokens.user = node.token(claims);
+        Client::connect(&node, &tokens).await;
+    }
+}

@@ -1,0 +1,22 @@
+//! The whole program, tested from outside: the real binary on a free port, and clients that talk to it.
+//!
+//! One program for all of it, so that it is linked once and its tests run side by side. Each module is one area of
+//! docs/protocol.md; `layers` is the exception: it reads the source and holds the rooms apart.
+
+mod closing;
+mod emit;
+mod emit_refusals;
+mod handshake;
+mod handshake_bytes;
+mod handshake_limits;
+mod handshake_tokens;
+mod layers;
+mod messages;
+mod notifications;
+mod operation;
+mod refresh;
+mod register;
+mod register_refusals;
+mod shutdown;
+mod support;
+mod unregister;

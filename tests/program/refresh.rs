@@ -1,0 +1,101 @@
+//! New tokens for a session that goes on: REFRESH, on the real program.
+
+use crate::support::client::{Client, entry};
+use crate::support::tokens::add_project;
+use crate::support::{Claims, Node, Tokens, emit, error_code};
+use serde_json::{Value, json};
+
+/// A REFRESH with the tokens that are given.
+fn refresh(api: Option<&str>, user: Option<&str>) -> Value {
+    let mut tokens = json!({});
+    if let Some(api) = api {
+        tokens["x-am-authorization"] = json!(api);
+    }
+    if let Some(user) = user {
+        tokens["x-am-user-authorization"] = json!(user);
+    }
+    json!({"objType": "REFRESH", "tokens": tokens})
+}
+
+#[tokio::test]
+async fn both_tokens_or_either_may_be_replaced_and_the_earlier_expiry_is_told() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let mut client = Client::connect(&node, &tokens).await;
+    let long = Claims::api("connect").expiring_in(9_000);
+    let short = Claims::user("u1").expiring_in(500);
+    let shorter = Claims::api("connect").expiring_in(300);
+    let rows = [
+        (Some(&long), Some(&short), short.expiry()),
+        (Some(&shorter), None, shorter.expiry()),
+        (Some(&long), None, short.expiry()),
+    ];
+    for (api, user, expiry) in rows {
+        let api = api.map(|claims| node.token(claims.clone()));
+        let user = user.map(|claims| node.token(claims.clone()));
+        let answer = client.ask(refresh(api.as_deref(), user.as_deref())).await;
+        assert_eq!(answer["type"], "REFRESH", "{answer}");
+        assert_eq!(answer["response"]["expiresAt"], expiry, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn subscriptions_outlive_a_refresh() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let mut client = Client::connect(&node, &tokens).await;
+    let id = client.subscribe(entry("orders")).await;
+    let answer = client.ask(refresh(Some(&tokens.api), Some(&tokens.user))).await;
+    assert!(answer["response"]["expiresAt"].is_number(), "{answer}");
+    emit(&node, &tokens.api, r#"{"name":"orders","eventData":1}"#);
+    assert_eq!(client.next_notification().await, (id, json!(1)));
+}
+
+#[tokio::test]
+async fn refused_tokens_are_told_why_and_the_old_ones_stay() {
+    let node = Node::start(&[]);
+    let old_user = Claims::user("u1").expiring_in(500);
+    let tokens = Tokens { api: node.token(Claims::api("connect emit")), user: node.token(old_user.clone()) };
+    let mut client = Client::connect(&node, &tokens).await;
+    let user = |claims: Claims| (None, Some(node.token(claims)));
+    let api = |claims: Claims| (Some(node.token(claims)), None);
+    add_project(node.directory(), "other");
+    let rows = [
+        ("another person", None, user(Claims::user("u2"))),
+        ("another project", Some("PROJECT_MISMATCH"), user(Claims::user("u1").of_project("other"))),
+        ("another project's API token", Some("PROJECT_MISMATCH"), api(Claims::api("connect").of_project("other"))),
+        ("an expired user token", Some("TOKEN_EXPIRED"), user(Claims::user("u1").expiring_in(-60))),
+        ("an expired API token", Some("TOKEN_EXPIRED"), api(Claims::api("connect").expiring_in(-60))),
+        ("no scope to connect", Some("TOKEN_SCOPE"), api(Claims::api("emit"))),
+        ("a stranger's key", Some("TOKEN_INVALID"), (None, Some(Claims::user("u1").sign_wrongly()))),
+        ("no token at all", Some("TOKEN_INVALID"), (Some("nope".to_owned()), None)),
+        (
+            "a good one beside a bad one",
+            Some("TOKEN_INVALID"),
+            (Some("nope".to_owned()), Some(node.token(Claims::user("u1")))),
+        ),
+        ("nothing", Some("TOKEN_MISSING"), (None, None)),
+    ];
+    for (what, code, (api, user)) in rows {
+        let answer = client.ask(refresh(api.as_deref(), user.as_deref())).await;
+        assert_eq!(answer["type"], "REFRESH", "{what}: {answer}");
+        assert_eq!(answer.get("response"), None, "{what}: {answer}");
+        let told = error_code(&answer);
+        assert_eq!(told, code.unwrap_or(told), "{what}: {answer}");
+        assert!(!told.is_empty(), "{what}: {answer}");
+    }
+    // The old user token is the one that ends first: it still counts.
+    let answer = client.ask(refresh(Some(&tokens.api), None)).await;
+    assert_eq!(answer["response"]["expiresAt"], old_user.expiry(), "{answer}");
+}
+
+#[tokio::test]
+async fn tokens_of_the_wrong_kind_are_an_error_and_the_session_goes_on() {
+    let node = Node::start(&[]);
+    let mut client = Client::connect(&node, &node.tokens()).await;
+    for tokens in [json!(null), json!("a"), json!([]), json!({"x-am-authorization": 5})] {
+        let answer = client.ask(json!({"objType": "REFRESH", "tokens": tokens})).await;
+        assert!(!error_code(&answer).is_empty(), "{tokens}: {answer}");
+    }
+    client.subscribe(entry("orders")).await;
+}

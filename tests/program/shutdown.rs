@@ -1,0 +1,87 @@
+//! The node's own end: what it owes to its sessions and to the emits under way before it exits.
+
+use crate::support::client::{Client, entry};
+use crate::support::http::{EMIT, head};
+use crate::support::raw::{answer_to, upgrade_request};
+use crate::support::{Node, RawSocket, eventually, request};
+use rustix::process::Signal;
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn at_sigterm_and_sigint_sessions_are_closed_with_1001_and_the_exit_is_clean() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut node = Node::start(&[]);
+        let tokens = node.tokens();
+        let mut clients = Vec::new();
+        for _ in 0..10 {
+            let mut client = Client::connect(&node, &tokens).await;
+            client.subscribe(entry("orders")).await;
+            clients.push(client);
+        }
+        node.signal(signal);
+        for client in &mut clients {
+            client.expect_close(1001).await;
+        }
+        drop(clients);
+        assert_eq!(node.wait().code(), Some(0));
+        assert!(!node.directory().join("node.address").exists());
+    }
+}
+
+#[tokio::test]
+async fn peers_that_never_answer_do_not_hold_the_node_past_its_time() {
+    let mut node = Node::start(&[("SHUTDOWN__SECONDS", "2")]);
+    let tokens = node.tokens();
+    let _deaf = RawSocket::upgrade(&node, &tokens);
+    let mut half = RawSocket::connect(node.address());
+    half.write(b"GET /heal");
+    let start = Instant::now();
+    node.signal(Signal::TERM);
+    assert_eq!(node.wait().code(), Some(0));
+    // A second of grace for a machine whose cores are busy.
+    assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
+async fn while_an_emit_is_under_way_the_node_is_not_ready_refuses_upgrades_and_answers_the_emit() {
+    let mut node = Node::start(&[]);
+    let tokens = node.tokens();
+    let body = br#"{"name":"orders","eventData":1}"#;
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let mut under_way = RawSocket::connect(node.address());
+    under_way.write(&head("POST", EMIT, &headers, Some(body.len())));
+    under_way.write(&body[..10]);
+    let mut client = Client::connect(&node, &tokens).await;
+    // Connections from before the signal: they are still heard while the node drains.
+    let mut asking = RawSocket::connect(node.address());
+    asking.write(&head("GET", "/readyz", &[], None));
+    assert_eq!(asking.read_answer().status, 200);
+    let mut upgrading = RawSocket::connect(node.address());
+    upgrading.write(&head("GET", "/healthz", &[], None));
+    assert_eq!(upgrading.read_answer().status, 200);
+    node.signal(Signal::TERM);
+    client.expect_close(1001).await;
+    asking.write(&head("GET", "/readyz", &[], None));
+    assert_eq!(asking.read_answer().status, 503);
+    upgrading.write(&upgrade_request("/ws", &tokens.headers()));
+    let refused = upgrading.read_answer();
+    assert_eq!(refused.status, 503);
+    assert!(refused.header("retry-after").is_some());
+    under_way.write(&body[10..]);
+    let answer = under_way.read_answer();
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    drop((asking, upgrading, under_way, client));
+    assert_eq!(node.wait().code(), Some(0));
+}
+
+#[test]
+fn a_stopped_node_starts_again_on_its_data_folder() {
+    let mut node = Node::start(&[]);
+    let tokens = node.tokens();
+    node.signal(Signal::TERM);
+    assert_eq!(node.wait().code(), Some(0));
+    let again = Node::start_in(node.leave(), &[]);
+    let answer = answer_to(&again, &upgrade_request("/ws", &tokens.headers()));
+    assert_eq!(answer.status, 101);
+    eventually("ready again", || request(again.address(), "GET", "/readyz", &[], b"").status == 200);
+}

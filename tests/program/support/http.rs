@@ -1,0 +1,72 @@
+//! Plain HTTP/1.1 over a blocking socket: one request, one answer, as written.
+
+use super::node::Node;
+use super::raw::RawSocket;
+use serde_json::Value;
+use std::net::SocketAddr;
+
+/// An HTTP answer: its status, its header lines and its body.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The first value of a header, in whatever case it was written.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).expect("a body of UTF-8")
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in the answer {self:?}"))
+    }
+
+    /// Holds the answer to a refusal in the one shape of all errors, and gives its code.
+    pub fn refusal(&self, status: u16) -> String {
+        assert_eq!(self.status, status, "{}", self.text());
+        let body = self.json();
+        assert_eq!(body["success"], false, "{body}");
+        assert_eq!(body["statusCode"], status, "{body}");
+        let message = body["errors"][0]["message"].as_str().unwrap_or_default();
+        assert!(!message.is_empty(), "an error says what to do: {body}");
+        super::error_code(&body).to_owned()
+    }
+}
+
+/// Sends one request on a connection of its own and reads the answer.
+pub fn request(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    let mut socket = RawSocket::connect(address);
+    socket.write(&head(method, path, headers, Some(body.len())));
+    socket.write(body);
+    socket.read_answer()
+}
+
+/// The head of a request, up to and with its empty line.
+pub fn head(method: &str, path: &str, headers: &[(&str, &str)], length: Option<usize>) -> Vec<u8> {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
+    if let Some(length) = length.filter(|_| method != "GET") {
+        text.push_str(&format!("Content-Length: {length}\r\n"));
+    }
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("\r\n");
+    text.into_bytes()
+}
+
+/// The path that backends of the project `demo` emit to.
+pub const EMIT: &str = "/api/system-api/demo/emit-event-ws";
+
+/// Emits `body` with an API token, as a backend does.
+pub fn emit(node: &Node, api_token: &str, body: &str) -> Answer {
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
+    request(node.address(), "POST", EMIT, &headers, body.as_bytes())
+}

@@ -1,0 +1,33 @@
+//! What the tests of the whole program share: a node started on a free port, and clients that talk to it.
+//!
+//! Nothing here knows the program's insides but the place of its signing keys: a test sees what a user sees.
+
+pub mod client;
+pub mod http;
+pub mod node;
+pub mod raw;
+pub mod tokens;
+
+pub use http::{Answer, emit, request};
+pub use node::Node;
+pub use raw::RawSocket;
+pub use tokens::{Claims, Tokens};
+
+use std::time::{Duration, Instant};
+
+/// How long a test waits for what must happen. Far more than a loaded machine with one core needs.
+pub const DEADLINE: Duration = Duration::from_secs(20);
+
+/// Waits until `check` holds, and fails naming `what` once the deadline has passed.
+pub fn eventually(what: &str, mut check: impl FnMut() -> bool) {
+    let end = Instant::now() + DEADLINE;
+    while !check() {
+        assert!(Instant::now() < end, "in {DEADLINE:?} never saw: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The code of the first error of an answer, or an empty text.
+pub fn error_code(answer: &serde_json::Value) -> &str {
+    answer["errors"][0]["code"].as_str().unwrap_or_default()
+}

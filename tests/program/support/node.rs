@@ -1,0 +1,165 @@
+//! The real program in a process of its own: its start on a free port, its signals, its end.
+
+use super::DEADLINE;
+use super::tokens::{Claims, Tokens};
+use std::fs::{self, File};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// The binary under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_carillon");
+
+/// How often a process is looked at: often enough that no test waits for the look.
+const POLL: Duration = Duration::from_millis(5);
+
+/// A running node. Killed when dropped; what it logged is shown when the test fails.
+pub struct Node {
+    child: Child,
+    directory: Option<TempDir>,
+    address: SocketAddr,
+}
+
+impl Node {
+    /// Starts a node on a fresh data directory and waits until it listens.
+    ///
+    /// `settings` are environment variables without their `CARILLON__`, such as `("LIMITS__SESSIONS", "1")`.
+    pub fn start(settings: &[(&str, &str)]) -> Node {
+        let directory = tempfile::tempdir().expect("a directory for the node's data");
+        Node::start_in(directory, settings)
+    }
+
+    /// Starts a node on the data directory that another one left.
+    pub fn start_in(directory: TempDir, settings: &[(&str, &str)]) -> Node {
+        // What a killed node left would be mistaken for the new one's address.
+        let _ = fs::remove_file(directory.path().join("node.address"));
+        let mut child = command(directory.path(), settings)
+            .stdout(File::create(directory.path().join("stdout")).expect("a file for stdout"))
+            .stderr(File::create(directory.path().join("stderr")).expect("a file for stderr"))
+            .spawn()
+            .expect("the program starts");
+        let address = address_of(&mut child, directory.path());
+        Node { child, directory: Some(directory), address }
+    }
+
+    /// Where the node listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The node's data directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.as_ref().expect("held until handed over").path()
+    }
+
+    /// What the node has written to standard error and standard output so far.
+    pub fn output(&self) -> String {
+        ["stderr", "stdout"].map(|name| fs::read_to_string(self.directory().join(name)).unwrap_or_default()).concat()
+    }
+
+    /// An API token with both scopes and the token of user `u1`, good for an hour.
+    pub fn tokens(&self) -> Tokens {
+        Tokens { api: self.token(Claims::api("connect emit")), user: self.token(Claims::user("u1")) }
+    }
+
+    /// Signs `claims` with the project's key.
+    pub fn token(&self, claims: Claims) -> String {
+        claims.sign(self.directory())
+    }
+
+    /// One value of `/metrics`: the sum over the lines of the metric `name` that hold `label`.
+    pub fn metric(&self, name: &str, label: &str) -> f64 {
+        let text = super::request(self.address, "GET", "/metrics", &[], b"").text();
+        text.lines()
+            .filter(|line| !line.starts_with('#') && line.contains(label))
+            .filter_map(|line| line.rsplit_once(' '))
+            .filter(|(series, _)| series.split('{').next() == Some(name))
+            .filter_map(|(_, value)| value.parse::<f64>().ok())
+            .sum()
+    }
+
+    /// Sends the node a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).expect("the node still runs");
+    }
+
+    /// Waits for the node's end by itself.
+    pub fn wait(&mut self) -> ExitStatus {
+        wait(&mut self.child)
+    }
+
+    /// Hands over the data directory of a node that has ended.
+    pub fn leave(mut self) -> TempDir {
+        self.directory.take().expect("held until handed over")
+    }
+
+    /// Ends the node the hard way (`kill -9`) and hands over its data directory.
+    pub fn kill(mut self) -> TempDir {
+        self.child.kill().expect("the node still runs");
+        self.wait();
+        self.leave()
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let (true, Some(directory)) = (std::thread::panicking(), &self.directory) {
+            let log = fs::read_to_string(directory.path().join("stderr")).unwrap_or_default();
+            eprintln!("--- the node's log\n{log}---");
+        }
+    }
+}
+
+/// The program on a data directory, on a free port, not yet started.
+pub fn command(directory: &Path, settings: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command
+        .env("CARILLON__HTTP__BIND", "127.0.0.1:0")
+        .env("CARILLON__HTTP__WORKERS", "2")
+        .env("CARILLON__DATA__DIR", directory)
+        .env("RUST_LOG", "info")
+        .stdin(Stdio::null());
+    for (name, value) in settings {
+        command.env(format!("CARILLON__{name}"), value);
+    }
+    command
+}
+
+/// Waits for the end of a process that must end by itself; one that does not is ended, and the test with it.
+pub fn wait(child: &mut Child) -> ExitStatus {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            return status;
+        }
+        if Instant::now() > end {
+            let _ = child.kill();
+            let _ = child.wait();
+            panic!("the process did not end in {DEADLINE:?}");
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Waits for the address that the node writes once it listens.
+fn address_of(child: &mut Child, directory: &Path) -> SocketAddr {
+    let end = Instant::now() + DEADLINE;
+    loop {
+        if let Ok(text) = fs::read_to_string(directory.join("node.address")) {
+            return text.trim().parse().expect("an address and a port");
+        }
+        if child.try_wait().expect("a child of ours").is_some() || Instant::now() > end {
+            let _ = child.kill();
+            let _ = child.wait();
+            let log = fs::read_to_string(directory.join("stderr")).unwrap_or_default();
+            panic!("the node did not come to listen\n{log}");
+        }
+        std::thread::sleep(POLL);
+    }
+}

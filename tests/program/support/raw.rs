@@ -1,0 +1,224 @@
+//! A socket without a library: for what no well-behaved client would ever send.
+
+use super::http::{Answer, head};
+use super::tokens::Tokens;
+use super::{DEADLINE, Node};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+/// The key of RFC 6455 §1.3, whose answer stands there too.
+pub const SAMPLE_KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+
+/// The header lines of an upgrade, besides `Host`.
+const UPGRADE: [(&str, &str); 4] = [
+    ("Connection", "Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", SAMPLE_KEY),
+];
+
+/// A frame that the server sent (RFC 6455 §5.2): its first byte and its payload.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Frame {
+    pub first_byte: u8,
+    pub payload: Vec<u8>,
+}
+
+/// A TCP connection whose reads end at the deadline.
+pub struct RawSocket {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl RawSocket {
+    /// Connects.
+    pub fn connect(address: SocketAddr) -> RawSocket {
+        let stream = TcpStream::connect_timeout(&address, DEADLINE).expect("the node listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
+        stream.set_write_timeout(Some(DEADLINE)).expect("a deadline");
+        stream.set_nodelay(true).expect("small writes at once");
+        RawSocket { stream, unread: Vec::new() }
+    }
+
+    /// Connects, shakes hands and reads the `CONNECTED` message.
+    pub fn upgrade(node: &Node, tokens: &Tokens) -> RawSocket {
+        let mut socket = RawSocket::connect(node.address());
+        socket.write(&upgrade_request("/ws", &tokens.headers()));
+        assert_eq!(socket.read_answer().status, 101);
+        let text = String::from_utf8(socket.read_frame().payload).expect("a text");
+        assert!(text.contains("CONNECTED"), "{text}");
+        socket
+    }
+
+    /// Writes all of `bytes`. A peer that has closed already is no failure here: the answer tells.
+    pub fn write(&mut self, bytes: &[u8]) {
+        if let Err(error) = self.stream.write_all(bytes) {
+            let gone = [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset];
+            assert!(gone.contains(&error.kind()), "could not write: {error}");
+        }
+    }
+
+    /// Sends a masked frame.
+    pub fn write_frame(&mut self, first_byte: u8, payload: &[u8]) {
+        self.write(&masked_frame(first_byte, payload));
+    }
+
+    /// Reads an HTTP answer with its body.
+    pub fn read_answer(&mut self) -> Answer {
+        let end = loop {
+            if let Some(at) = self.unread.windows(4).position(|four| four == b"\r\n\r\n") {
+                break at;
+            }
+            assert!(self.fill(), "the connection ended before an answer");
+        };
+        let head = String::from_utf8_lossy(&self.unread[..end]).into_owned();
+        self.unread.drain(..end + 4);
+        let mut answer = parse_head(&head);
+        answer.body = self.read_body(&answer);
+        answer
+    }
+
+    /// Reads one frame.
+    pub fn read_frame(&mut self) -> Frame {
+        let start = self.take(2);
+        assert_eq!(start[1] & 0x80, 0, "a server never masks (§5.1)");
+        let length = match start[1] {
+            126 => usize::from(u16::from_be_bytes(self.take(2).try_into().expect("two"))),
+            127 => usize::try_from(u64::from_be_bytes(self.take(8).try_into().expect("eight"))).expect("a length"),
+            short => usize::from(short),
+        };
+        Frame { first_byte: start[0], payload: self.take(length) }
+    }
+
+    /// Skips frames up to a close frame, holds it to `code`, and sees the connection end.
+    pub fn expect_close(&mut self, code: u16) {
+        let payload = loop {
+            let frame = self.read_frame();
+            if frame.first_byte == 0x88 {
+                break frame.payload;
+            }
+        };
+        assert!(payload.len() >= 2, "a close without a code");
+        let told = u16::from_be_bytes([payload[0], payload[1]]);
+        let reason = String::from_utf8_lossy(&payload[2..]).into_owned();
+        assert_eq!(told, code, "closed with {told}: {reason}");
+        self.write_frame(0x88, &code.to_be_bytes());
+        self.expect_end();
+    }
+
+    /// Sees the connection end, whatever comes before its end.
+    pub fn expect_end(&mut self) {
+        while self.fill() {
+            self.unread.clear();
+        }
+    }
+
+    fn read_body(&mut self, answer: &Answer) -> Vec<u8> {
+        if answer.status == 101 || answer.status == 204 {
+            return Vec::new();
+        }
+        if let Some(length) = answer.header("content-length") {
+            return self.take(length.parse().expect("a length"));
+        }
+        if answer.header("transfer-encoding").is_some() {
+            return self.read_chunks();
+        }
+        while self.fill() {}
+        std::mem::take(&mut self.unread)
+    }
+
+    fn read_chunks(&mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        loop {
+            let mut line = Vec::new();
+            while !line.ends_with(b"\r\n") {
+                line.extend(self.take(1));
+            }
+            let size = String::from_utf8_lossy(&line[..line.len() - 2]).into_owned();
+            let size = usize::from_str_radix(&size, 16).expect("a chunk's size");
+            body.extend(self.take(size));
+            self.take(2);
+            if size == 0 {
+                return body;
+            }
+        }
+    }
+
+    fn take(&mut self, count: usize) -> Vec<u8> {
+        while self.unread.len() < count {
+            assert!(self.fill(), "the connection ended too early");
+        }
+        self.unread.drain(..count).collect()
+    }
+
+    /// Reads what is there; false at the end of the connection. Fails at the deadline.
+    fn fill(&mut self) -> bool {
+        let mut chunk = [0; 65_536];
+        match self.stream.read(&mut chunk) {
+            Ok(0) => false,
+            Ok(count) => {
+                self.unread.extend_from_slice(&chunk[..count]);
+                true
+            }
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
+            Err(error) => panic!("nothing came within {DEADLINE:?}: {error}"),
+        }
+    }
+}
+
+/// A good upgrade request with further header lines.
+pub fn upgrade_request(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
+    let mut all = UPGRADE.to_vec();
+    all.extend_from_slice(headers);
+    head("GET", path, &all, None)
+}
+
+/// A good upgrade request of `/ws` in which the lines named `name` are replaced by others.
+pub fn upgrade_with(name: &str, replacement: &[(&str, &str)], tokens: &Tokens) -> Vec<u8> {
+    let mut headers: Vec<(&str, &str)> = UPGRADE.into_iter().filter(|(key, _)| *key != name).collect();
+    headers.extend_from_slice(replacement);
+    headers.extend(tokens.headers());
+    head("GET", "/ws", &headers, None)
+}
+
+/// Sends bytes on a connection of their own and reads the answer.
+pub fn answer_to(node: &Node, bytes: &[u8]) -> Answer {
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(bytes);
+    socket.read_answer()
+}
+
+/// A client's frame, masked as a client must (RFC 6455 §5.3).
+pub fn masked_frame(first_byte: u8, payload: &[u8]) -> Vec<u8> {
+    const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
+    let mut frame = vec![first_byte];
+    match payload.len() {
+        short @ 0..126 => frame.push(0x80 | short as u8),
+        middle @ 126..65_536 => {
+            frame.push(0x80 | 126);
+            frame.extend((middle as u16).to_be_bytes());
+        }
+        long => {
+            frame.push(0x80 | 127);
+            frame.extend((long as u64).to_be_bytes());
+        }
+    }
+    frame.extend(MASK);
+    frame.extend(payload.iter().zip(MASK.iter().cycle()).map(|(a, b)| a ^ b));
+    frame
+}
+
+fn parse_head(head: &str) -> Answer {
+    let mut lines = head.split("\r\n");
+    let status = lines
+        .next()
+        .filter(|line| line.starts_with("HTTP/1."))
+        .and_then(|line| line.get(9..12))
+        .and_then(|status| status.parse().ok())
+        .unwrap_or_else(|| panic!("not an HTTP answer: {head}"));
+    let headers = lines
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        .collect();
+    Answer { status, headers, body: Vec::new() }
+}

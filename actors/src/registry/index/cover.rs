@@ -1,8 +1,9 @@
 //! A condition as look-ups: a disjunction of (something the index can look up, and what then remains to be checked).
 //!
-//! Soundness is all: data that meets the condition meets at least one posting's term (`terms`) and all that remains of
-//! it. Of a conjunction one part is looked up, the most selective, and the others remain; of a disjunction every branch is. Nothing multiplies out:
-//! there are never more postings than a condition has operators and list values, and at most [`POSTINGS`].
+//! Soundness is all: data that meets the condition meets at least one posting's term (`terms`) and all that remains
+//! of it. Of a conjunction one part is looked up, the most selective, and the others remain; of a disjunction every
+//! branch is. Nothing multiplies out: there are never more postings than a condition has operators and list values,
+//! and at most [`POSTINGS`].
 
 use super::terms::{Class, Term, terms_of};
 use crate::condition::{Condition, Expression};

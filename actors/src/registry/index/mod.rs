@@ -1,10 +1,10 @@
 //! Who wants to hear what: the subscriptions of all channels of a node, found without trying each.
 //!
 //! Pure: knows conditions and session addresses, no socket, actor or bus. On its way in, a condition becomes a few
-//! look-ups and what then remains to be checked (`cover`, `terms`). A look-up hangs at a place, a (channel, path, kind) or a
-//! bound (`places`, `ranges`), under a fingerprint of place and value (`fingerprint`). Under a key are groups of
-//! subscriptions that share what remains (`programs`) and how they are told (`groups`); `subscriptions` knows each
-//! one's seats. An emit looks up each value at each indexed path of its channel.
+//! look-ups and what then remains to be checked (`cover`, `terms`). A look-up hangs at a place, a (channel, path, kind)
+//! or a bound (`places`, `ranges`), under a fingerprint of place and value (`fingerprint`). Under a key are groups of
+//! subscriptions that share what remains (`programs`) and how they are told (`group`, `groups`); `subscriptions` knows
+//! each one's seats. An emit looks up each value at each indexed path of its channel (`visit`).
 //!
 //! Memory follows the subscriptions: what the last holder leaves is freed, and tables and lists shrink to at most four
 //! times what they hold. A find allocates nothing, but for ranges: a copy of the strings and numbers it compares.

@@ -185,6 +185,16 @@ fn a_condition_with_too_many_values_is_checked_at_every_emit() {
 }
 
 #[test]
+fn a_disjunction_beside_other_parts_leaves_one_program() {
+    let parts = |name: &str| (0..30).map(|n| format!(r#"{{"{name}{n}":{{"$ne":1}}}}"#)).collect::<Vec<_>>().join(",");
+    let branches = (0..30).map(|n| format!(r#"{{"a":{n}}}"#)).collect::<Vec<_>>().join(",");
+    let mut index = index_of(&[&format!(r#"{{"$and":[{{"$or":[{branches}]}},{}]}}"#, parts("b"))]);
+    assert_eq!(index.programs.len(), 1);
+    assert_eq!(told(&mut index, r#"{"a":[7,8],"b1":2}"#), [0]);
+    assert!(told(&mut index, r#"{"a":7,"b1":1}"#).is_empty());
+}
+
+#[test]
 fn channels_do_not_hear_each_other() {
     let mut index = index_of(&[r#"{"a":1}"#]);
     let other = ChannelId(u32::MAX);

@@ -17,15 +17,25 @@ struct Plain {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Subscribe { channel: u32, condition: Option<String>, delivery: u32 },
+    Subscribe {
+        channel: u32,
+        condition: Option<String>,
+        delivery: u32,
+    },
+    /// One more like one that there is.
+    Join(Index),
     Unsubscribe(Index),
-    Emit { channel: u32, data: String },
+    Emit {
+        channel: u32,
+        data: String,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let subscribe = (0..3u32, prop::option::weighted(0.95, criteria()), 0..2u32);
     prop_oneof![
         5 => subscribe.prop_map(|(channel, condition, delivery)| Step::Subscribe { channel, condition, delivery }),
+        2 => any::<Index>().prop_map(Step::Join),
         2 => any::<Index>().prop_map(Step::Unsubscribe),
         5 => (0..3u32, data()).prop_map(|(channel, data)| Step::Emit { channel, data }),
     ]
@@ -43,21 +53,25 @@ impl Both {
     fn take(&mut self, step: &Step) -> Result<(), TestCaseError> {
         match step {
             Step::Subscribe { channel, condition, delivery } => {
-                self.subscribe(ChannelId(*channel), condition.as_deref(), DeliveryId(*delivery));
+                // One in a while is no condition.
+                let condition = condition.as_deref().map(Condition::parse).transpose();
+                if let Ok(condition) = condition {
+                    self.subscribe(ChannelId(*channel), condition, DeliveryId(*delivery));
+                }
                 Ok(())
             }
-            Step::Unsubscribe(_) if self.plain.is_empty() => Ok(()),
-            Step::Unsubscribe(which) => self.unsubscribe(which.index(self.plain.len())),
             Step::Emit { channel, data } => self.emit(ChannelId(*channel), data),
+            Step::Join(_) | Step::Unsubscribe(_) if self.plain.is_empty() => Ok(()),
+            Step::Unsubscribe(which) => self.unsubscribe(which.index(self.plain.len())),
+            Step::Join(which) => {
+                let Plain { channel, condition, delivery, .. } = which.get(&self.plain);
+                self.subscribe(*channel, condition.clone(), *delivery);
+                Ok(())
+            }
         }
     }
 
-    fn subscribe(&mut self, channel: ChannelId, text: Option<&str>, delivery: DeliveryId) {
-        let condition = match text.map(Condition::parse) {
-            Some(Err(_)) => return,
-            Some(Ok(condition)) => Some(condition),
-            None => None,
-        };
+    fn subscribe(&mut self, channel: ChannelId, condition: Option<Condition>, delivery: DeliveryId) {
         self.sessions += 1;
         let target = session(self.sessions);
         let id = self.index.insert(channel, condition.clone(), delivery, target);

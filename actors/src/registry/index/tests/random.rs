@@ -53,7 +53,7 @@ fn small_value() -> impl Strategy<Value = String> {
 /// An operator with its operand, without braces.
 fn operator() -> impl Strategy<Value = String> {
     let simple = (select(vec!["$eq", "$ne", "$gt", "$gte", "$lt", "$lte"]), small_value());
-    let listed = (select(vec!["$in", "$nin", "$all", "$in"]), list(small_value(), 0..4));
+    let listed = (select(vec!["$in", "$nin", "$all", "$in", "$all"]), list(small_value(), 0..4));
     let fixed = select(vec![
         r#""$exists":true"#,
         r#""$exists":false"#,

@@ -50,6 +50,17 @@ fn an_all_of_a_hundred_values_walks_a_wide_array_once() {
     assert!(!matches(&json!({"a": {"$all": [0, 40_000]}}).to_string(), &data));
 }
 
+#[test]
+fn many_ways_to_one_wide_array_are_gone_once_for_each_segment() {
+    let (open, close) = ("[{\"0\":".repeat(60), "}]".repeat(60));
+    let data = format!("{open}[{}]{close}", vec!["{}"; 10_000].join(","));
+    let path = vec!["0"; 100].join(".");
+    let path = crate::condition::parse::read_path(&path).expect("short");
+    let mut looked_at = 0;
+    Document::parse(&data).expect("valid").for_each_candidate(&path, &mut |_| looked_at += 1);
+    assert!(looked_at <= 100 * 10_100, "{looked_at}");
+}
+
 // Few values, so that criteria and data often meet.
 fn scalar() -> impl Strategy<Value = Value> {
     select(vec![json!(null), json!(true), json!(0), json!(1), json!(2.5), json!("a"), json!("ab")])

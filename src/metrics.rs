@@ -185,9 +185,9 @@ impl Metrics {
         Metrics { registry, doors, emit_seconds }
     }
 
-    /// Counts emits.
-    pub fn count_emits(&self, outcome: EmitOutcome, amount: u64) {
-        self.doors.emits[outcome as usize].fetch_add(amount, Relaxed);
+    /// Counts an emit.
+    pub fn count_emit(&self, outcome: EmitOutcome) {
+        self.doors.emits[outcome as usize].fetch_add(1, Relaxed);
     }
 
     /// Counts an upgrade.
@@ -279,10 +279,10 @@ mod tests {
         let broker = Arc::new(Counters::default());
         broker.sessions.add(3);
         let metrics = Metrics::new(broker);
-        metrics.count_emits(EmitOutcome::Duplicate, 2);
+        metrics.count_emit(EmitOutcome::Duplicate);
         let text = metrics.text().expect("a page");
         assert!(text.contains("carillon_sessions 3"), "{text}");
-        assert!(text.contains("carillon_emits_total{outcome=\"duplicate\"} 2"), "{text}");
+        assert!(text.contains("carillon_emits_total{outcome=\"duplicate\"} 1"), "{text}");
         assert!(text.contains("carillon_closes_total{code=\"4430\"} 0"), "{text}");
         assert!(text.ends_with("# EOF\n"), "{text}");
     }

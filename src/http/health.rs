@@ -49,10 +49,12 @@ pub async fn upgrade_required() -> HttpResponse {
     response
 }
 
-/// Another method at a path that is served.
-pub async fn method_not_allowed() -> HttpResponse {
+/// Another method than the one that is allowed at a path (RFC 9110 §15.5.6).
+pub async fn method_not_allowed(allowed: header::HeaderValue) -> HttpResponse {
     let message = "this path does not take this method: see the protocol page";
-    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::UnknownMessage, message).response()
+    let mut response = HttpError::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::UnknownMessage, message).response();
+    response.headers_mut().insert(header::ALLOW, allowed);
+    response
 }
 
 /// Any other path.

@@ -2,7 +2,7 @@
 //!
 //! | method and path | handler |
 //! | --- | --- |
-//! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node.rs`) |
+//! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node/`) |
 //! | `POST /api/system-api/{project}/emit-event-ws` | [`emit`] |
 //! | `GET /`, `GET /ws` | the product's name; 426 |
 //! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
@@ -28,6 +28,8 @@ use crate::auth::Authenticator;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use actix::Addr;
+use actix_web::http::Method;
+use actix_web::http::header::HeaderValue;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, Route};
 use actors::counters::Counters;
@@ -77,19 +79,22 @@ impl Doors {
 /// All routes.
 pub fn routes(config: &mut ServiceConfig) {
     config
-        .service(route("/api/system-api/{project}/emit-event-ws", web::post().to(emit::emit)))
-        .service(route("/healthz", web::get().to(health::live)))
-        .service(route("/readyz", web::get().to(health::ready)))
-        .service(route("/metrics", web::get().to(health::metrics)))
-        .service(route("/", web::get().to(health::product)))
-        .service(route("/ws", web::get().to(health::upgrade_required)))
-        .service(route("/try", web::get().to(console::page)))
-        .service(route("/try.css", web::get().to(console::style)))
-        .service(route("/try.js", web::get().to(console::script)))
+        .service(route("/api/system-api/{project}/emit-event-ws", Method::POST, web::to(emit::emit)))
+        .service(route("/healthz", Method::GET, web::to(health::live)))
+        .service(route("/readyz", Method::GET, web::to(health::ready)))
+        .service(route("/metrics", Method::GET, web::to(health::metrics)))
+        .service(route("/", Method::GET, web::to(health::product)))
+        .service(route("/ws", Method::GET, web::to(health::upgrade_required)))
+        .service(route("/try", Method::GET, web::to(console::page)))
+        .service(route("/try.css", Method::GET, web::to(console::style)))
+        .service(route("/try.js", Method::GET, web::to(console::script)))
         .default_service(web::to(health::no_route));
 }
 
 /// One method at a path; any other is answered 405 in the shape of all errors.
-fn route(path: &str, route: Route) -> Resource {
-    web::resource(path).route(route).default_service(web::to(health::method_not_allowed))
+fn route(path: &str, method: Method, route: Route) -> Resource {
+    let allowed = HeaderValue::from_str(method.as_str());
+    let allowed = allowed.expect("the name of a standard method is a token (RFC 9110 §9.1), which a header may hold");
+    let route = route.method(method);
+    web::resource(path).route(route).default_service(web::to(move || health::method_not_allowed(allowed.clone())))
 }

@@ -1,7 +1,7 @@
 //! One running node: which parts there are, the order of their start, and the order of their stop.
 //!
 //! Start: the data folder is locked, the catalogue opened, the bus arbiter with registry and emitter started, then the
-//! workers with a hub each; the port is bound last, so that whoever reaches it is served. Stop: not ready any more, no
+//! workers with a hub each; the port is bound early, so that a taken one is said at once, and served last. Stop: not ready any more, no
 //! new sessions, every session told 1001, then HTTP drained. Nothing but the command line and tests imports this.
 
 mod demo;
@@ -35,6 +35,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use stop::{Hubs, StopSignals, http_seconds, stop};
+
+/// How long a client may go on sending a body whose answer it has not read yet.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Why a node did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +75,8 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
     log::info!("node {} listens on http://{address}", node.doors.node);
-    if is_first_start || address.ip().is_loopback() {
+    // Production turns `catalogue.demo` off, and nobody else should find tokens in what a service printed.
+    if settings.catalogue.demo && (is_first_start || address.ip().is_loopback()) {
         demo::tell(catalogue.as_ref(), &ProjectName::demo(), address).await;
     }
     let result = server.await;
@@ -152,6 +156,8 @@ impl Node {
             let app = App::new().app_data(worker.doors.clone()).configure(http::routes);
             HttpService::build()
                 .tcp_nodelay(true)
+                // An answer in front of an unread body survives only if the rest is read for a while.
+                .client_disconnect_timeout(LINGER)
                 .graceful_shutdown_signal(move || {
                     let drained = drained.clone();
                     async move { drained.notified().await }

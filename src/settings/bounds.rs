@@ -31,7 +31,7 @@ impl Settings {
     pub(super) fn numbers(&self) -> Vec<Bound> {
         let Settings { http, catalogue, auth, session, limits, shutdown, .. } = self;
         vec![
-            bound("http.workers", http.workers as u64, 0..=1024),
+            bound("http.workers", http.workers as u64, 0..=512),
             bound("http.backlog", http.backlog.into(), 1..=65_535),
             bound("catalogue.cache_seconds", catalogue.cache_seconds, 1..=86_400),
             bound("auth.leeway_seconds", auth.leeway_seconds, 0..=300),
@@ -49,8 +49,8 @@ impl Settings {
             bound("limits.emits_per_second", limits.emits_per_second.into(), 0..=10_000_000),
             bound("limits.idempotency_keys", limits.idempotency_keys as u64, 1..=100_000_000),
             bound("limits.idempotency_seconds", limits.idempotency_seconds, 1..=86_400),
-            bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=64 << 30),
-            bound("shutdown.seconds", shutdown.seconds, 1..=600),
+            bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=u32::MAX.into()),
+            bound("shutdown.seconds", shutdown.seconds, 2..=600),
         ]
     }
 

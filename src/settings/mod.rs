@@ -25,6 +25,9 @@ pub use layers::Loaded;
 pub use problem::{Problem, Problems};
 pub use source::Source;
 
+/// The most worker threads, which is the server's own bound.
+const MOST_WORKERS: usize = 512;
+
 /// Everything that can be set, a struct for each section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -151,7 +154,7 @@ impl HttpSettings {
     /// The number of worker threads: the setting, or the number of CPUs where it is 0.
     pub fn worker_count(&self) -> usize {
         match self.workers {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS),
             workers => workers,
         }
     }

@@ -10,10 +10,15 @@ use actix::Recipient;
 use futures::future::{LocalBoxFuture, ready};
 use std::cell::OnceCell;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 /// What a publication costs beside its data: names, messages and lists on their way.
 const PUBLICATION_OVERHEAD_BYTES: usize = 256;
+
+/// How long a publisher waits for room before its caller is told to try again.
+const PUBLISH_PATIENCE: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub struct LocalBus {
@@ -44,7 +49,7 @@ impl Bus for LocalBus {
     }
 
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>> {
-        let Some(subscriber) = self.subscriber.get().cloned() else {
+        let Some(subscriber) = self.subscriber.get().filter(|subscriber| subscriber.connected()).cloned() else {
             return Box::pin(ready(Err(BusError::Unavailable)));
         };
         let cost = self.cost(&publication);
@@ -55,7 +60,8 @@ impl Bus for LocalBus {
         let room = self.room.clone().acquire_many_owned(cost);
         let counters = self.counters.clone();
         Box::pin(async move {
-            let permit = room.await.map_err(|_| BusError::Unavailable)?;
+            let permit = timeout(PUBLISH_PATIENCE, room).await.map_err(|_| BusError::Unavailable)?;
+            let permit = permit.map_err(|_| BusError::Unavailable)?;
             let passage = Passage::new(permit, cost, counters);
             // A mailbox's own bound is not asked (`do_send`): the room above is the bound.
             subscriber.do_send(Published { publication, passage });

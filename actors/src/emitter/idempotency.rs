@@ -2,7 +2,7 @@
 //!
 //! Invariant: every key in `entries` is in `order` with the moment that it was seen, oldest first. A key whose publish
 //! failed leaves `entries` at once and `order` in its time, when a later one of the same name is told from it by the
-//! moment. A key is a fingerprint of (project, text), 16 bytes.
+//! moment. Retries of emits that fail leave one entry each in `order`, bounded by what one window's calls can bring. A key is a fingerprint of (project, text), 16 bytes.
 
 use super::{EmitError, EmitId};
 use crate::fingerprint::{Fingerprint, Fingerprints};
@@ -60,7 +60,7 @@ impl IdempotencyKeys {
         match self.entries.get(&name).map(|entry| &entry.fate) {
             Some(Fate::Told(id)) => Seen::Told(*id),
             Some(Fate::UnderWay(publishing)) => Seen::UnderWay(publishing.clone()),
-            None if self.order.len() >= self.capacity => Seen::Full,
+            None if self.entries.len() >= self.capacity => Seen::Full,
             None => Seen::Never,
         }
     }
@@ -91,7 +91,12 @@ impl IdempotencyKeys {
                 return;
             }
             self.order.pop_front();
-            if self.entries.get(&name).is_some_and(|entry| entry.seen_at == seen_at) {
+            let Some(entry) = self.entries.get_mut(&name).filter(|entry| entry.seen_at == seen_at) else { continue };
+            if matches!(entry.fate, Fate::UnderWay(_)) {
+                // Whoever asks again must still find it: it stays until it has a fate.
+                entry.seen_at = now;
+                self.order.push_back((now, name));
+            } else {
                 self.entries.remove(&name);
             }
         }
@@ -127,6 +132,14 @@ mod tests {
         assert!(matches!(keys.look_up(name, start + WINDOW - Duration::from_millis(1)), Seen::Told(ID)));
         assert!(matches!(keys.look_up(name, start + WINDOW), Seen::Never));
         assert!(keys.entries.is_empty() && keys.order.is_empty());
+    }
+
+    #[test]
+    fn a_key_whose_publish_is_under_way_outlives_its_window() {
+        let (mut keys, start) = (IdempotencyKeys::new(9, WINDOW), Instant::now());
+        let name = keys.name("demo", "a");
+        keys.insert(name, publishing(), start);
+        assert!(matches!(keys.look_up(name, start + WINDOW), Seen::UnderWay(_)));
     }
 
     #[test]

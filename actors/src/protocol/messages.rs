@@ -11,6 +11,12 @@ use std::fmt;
 /// The longest `guid` that is echoed, in bytes.
 pub const GUID_BYTES: usize = 64;
 
+/// The name of the API token, as a header, as a query parameter and in REFRESH.
+pub const API_TOKEN: &str = "x-am-authorization";
+
+/// The name of the user token, in the same places.
+pub const USER_TOKEN: &str = "x-am-user-authorization";
+
 /// The one event type that is served.
 pub const CUSTOM_WS_EVENTS: &str = "CUSTOM_WS_EVENTS";
 
@@ -38,8 +44,7 @@ impl ErrorBody {
     }
 }
 
-/// A client's message, understood as far as its own fields go.
-#[derive(Debug)]
+/// A client's message, understood as far as its own fields go. Not `Debug`: it may hold tokens.
 pub enum ClientMessage<'a> {
     Register { guid: Option<Cow<'a, str>>, entries: Vec<&'a RawValue> },
     Unregister { guid: Option<Cow<'a, str>>, entries: Vec<&'a RawValue> },
@@ -253,13 +258,13 @@ mod tests {
     #[test]
     fn a_guid_longer_than_64_bytes_is_refused() {
         let text = format!(r#"{{"objType":"REGISTER","guid":"{}","onEvents":[]}}"#, "g".repeat(65));
-        let refusal = read_client_message(&text).expect_err("the guid is too long");
+        let refusal = read_client_message(&text).err().expect("the guid is too long");
         assert_eq!(refusal.error.code, ErrorCode::UnknownMessage);
     }
 
     #[test]
     fn an_array_of_the_fields_is_not_a_message() {
-        let refusal = read_client_message(r#"["REGISTER","g",[],null]"#).expect_err("not an object");
+        let refusal = read_client_message(r#"["REGISTER","g",[],null]"#).err().expect("not an object");
         assert_eq!(refusal.error.code, ErrorCode::InvalidJson);
     }
 

@@ -1,7 +1,7 @@
 //! Who subscribes to what on this node, and what each is told of an emit.
 //!
 //! One actor on the bus arbiter. Sessions ask through their hubs (`Requests`), the bus hands it what was published; it
-//! matches through `index.rs`, builds each frame once per distinct delivery and tells each hub in one message. It
+//! matches through `index/`, builds each frame once per distinct delivery and tells each hub in one message. It
 //! never writes to sockets.
 
 mod channels;
@@ -22,7 +22,7 @@ use channels::Channels;
 use deliveries::Deliveries;
 use fan_out::FanOut;
 pub use fan_out::Leg;
-use futures::future::{FutureExt, LocalBoxFuture, join_all, ready};
+use futures::future::{FutureExt, LocalBoxFuture, join_all};
 use index::{ChannelId, SubscriptionId, SubscriptionIndex};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -132,12 +132,19 @@ impl SessionRegistry {
         }
     }
 
-    /// Takes the wishes whose channels are joined, as `joins` say for each; the others let their channels go.
-    fn subscribe(&mut self, registration: Registration, channels: &[ChannelId], joins: &[JoinResult]) -> Answer {
+    /// Takes the wishes; those whose channel could not be joined, as `joins` say by their place, let it go.
+    fn subscribe(
+        &mut self,
+        registration: Registration,
+        channels: &[ChannelId],
+        joins: &[(usize, JoinResult)],
+    ) -> Answer {
         let Registration { session, wishes, answer, .. } = registration;
-        let mut results = Vec::with_capacity(wishes.len());
-        for ((wish, channel), join) in wishes.into_iter().zip(channels).zip(joins) {
-            if join.is_err() {
+        let mut results: Vec<WishResult> = Vec::with_capacity(wishes.len());
+        let mut joins = joins.iter().peekable();
+        for (place, (wish, channel)) in wishes.into_iter().zip(channels).enumerate() {
+            let joined = joins.next_if(|(joined, _)| *joined == place).map(|(_, joined)| joined);
+            if joined.is_some_and(Result::is_err) {
                 self.channels.exit(*channel);
                 results.push(Err(ErrorCode::TemporarilyUnavailable));
                 continue;
@@ -168,12 +175,13 @@ impl SessionRegistry {
     /// Joins what is not joined yet, then takes the wishes; the answer follows by itself when it has to wait.
     fn on_subscribe(&mut self, worker: u16, registration: Registration, ctx: &mut Context<Self>) -> Option<Answer> {
         let mut channels = Vec::with_capacity(registration.wishes.len());
-        let mut joins: Vec<LocalBoxFuture<'static, JoinResult>> = Vec::with_capacity(channels.capacity());
-        for wish in &registration.wishes {
+        let mut joins: Vec<LocalBoxFuture<'static, (usize, JoinResult)>> = Vec::new();
+        for (place, wish) in registration.wishes.iter().enumerate() {
             let key = ChannelKey { project: registration.project.clone(), event: wish.event.clone() };
             let channel = self.channels.enter(&key);
-            let is_joined = self.channels.is_joined(channel);
-            joins.push(if is_joined { Box::pin(ready(Ok(()))) } else { self.bus.join(&key) });
+            if !self.channels.is_joined(channel) {
+                joins.push(Box::pin(FutureExt::map(self.bus.join(&key), move |joined| (place, joined))));
+            }
             channels.push(channel);
         }
         let mut joins = join_all(joins);

@@ -86,6 +86,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .service(route("/try", web::get().to(console::page)))
         .service(route("/try.css", web::get().to(console::style)))
         .service(route("/try.js", web::get().to(console::script)))
+        .service(route("/try/{file}", web::get().to(console::module)))
         .default_service(web::to(health::no_route));
 }
 

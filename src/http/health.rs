@@ -50,10 +50,10 @@ pub async fn upgrade_required() -> HttpResponse {
 }
 
 /// Another method than the one that is allowed at a path (RFC 9110 §15.5.6).
-pub async fn method_not_allowed(allowed: header::HeaderValue) -> HttpResponse {
+pub async fn method_not_allowed(allowed: &'static str) -> HttpResponse {
     let message = "this path does not take this method: see the protocol page";
     let mut response = HttpError::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::UnknownMessage, message).response();
-    response.headers_mut().insert(header::ALLOW, allowed);
+    response.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static(allowed));
     response
 }
 

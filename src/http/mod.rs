@@ -29,9 +29,8 @@ use crate::metrics::Metrics;
 use crate::settings::Settings;
 use actix::Addr;
 use actix_web::http::Method;
-use actix_web::http::header::HeaderValue;
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{Resource, Route};
+use actix_web::{Resource, Route, guard};
 use actors::counters::Counters;
 use actors::emitter::Emitter;
 use std::sync::Arc;
@@ -88,13 +87,16 @@ pub fn routes(config: &mut ServiceConfig) {
         .service(route("/try", Method::GET, web::to(console::page)))
         .service(route("/try.css", Method::GET, web::to(console::style)))
         .service(route("/try.js", Method::GET, web::to(console::script)))
+        .service(route("/try/{file}", Method::GET, web::to(console::module)))
         .default_service(web::to(health::no_route));
 }
 
-/// One method at a path; any other is answered 405 in the shape of all errors.
+/// One method at a path, and HEAD where that is GET (RFC 9110 §9.3.2); any other is answered 405.
 fn route(path: &str, method: Method, route: Route) -> Resource {
-    let allowed = HeaderValue::from_str(method.as_str());
-    let allowed = allowed.expect("the name of a standard method is a token (RFC 9110 §9.1), which a header may hold");
-    let route = route.method(method);
-    web::resource(path).route(route).default_service(web::to(move || health::method_not_allowed(allowed.clone())))
+    let (route, allowed) = if method == Method::GET {
+        (route.guard(guard::Any(guard::Get()).or(guard::Head())), "GET, HEAD")
+    } else {
+        (route.guard(guard::Post()), "POST")
+    };
+    web::resource(path).route(route).default_service(web::to(move || health::method_not_allowed(allowed)))
 }

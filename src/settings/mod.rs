@@ -65,7 +65,7 @@ pub struct DataSettings {
     pub dir: PathBuf,
 }
 
-/// `[catalogue]`: where projects, keys and event definitions come from.
+/// `[catalogue]`: where projects and their keys come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueSettings {

@@ -29,7 +29,6 @@ const KNOWN: [&str; 21] = [
     "$and",
     "$or",
     "$nor",
-    "$comment",
 ];
 
 pub(super) fn is_known(name: &str) -> bool {

@@ -72,7 +72,7 @@ fn config_check_tells_every_problem_on_a_line_and_exits_1() {
         format!("http.bnid: no such key ({file}), did you mean http.bind?"),
         "session.ping: no such key (CARILLON__SESSION__PING), did you mean CARILLON__SESSION__PING_SECONDS?".to_owned(),
         format!("bus.kind: must be one of \"local\", not \"redis\" ({file})"),
-        "http.workers: must be 0 to 1024, not 5000".to_owned(),
+        "http.workers: must be 0 to 512, not 5000".to_owned(),
     ];
     assert_eq!(problems.lines().collect::<Vec<_>>(), expected);
 }

@@ -74,6 +74,8 @@ pub enum Welcome {
 pub struct Telling {
     pub frame: Bytes,
     pub sessions: Vec<SessionRef>,
+    /// Whether it is counted among the notifications.
+    pub is_notification: bool,
 }
 
 /// Tells frames, in order.
@@ -199,7 +201,8 @@ impl Handler<Tell> for SessionHub {
         let Tell { tellings, passage: _passage, leg: _leg } = message;
         for telling in tellings {
             for session in telling.sessions {
-                self.with(session, Deliver(telling.frame.clone()));
+                let frame = telling.frame.clone();
+                self.with(session, Deliver { frame, is_notification: telling.is_notification });
             }
         }
     }

@@ -88,7 +88,7 @@ pub enum Taken {
 /// Why the bus did not take something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    #[error("the bus is out of reach: nothing was told, try again")]
+    #[error("the bus is out of reach")]
     Unavailable,
     #[error("the bus remembers as many idempotency keys as it may: try again later")]
     TooManyKeys,

@@ -57,7 +57,7 @@ pub enum EmitError {
     RateLimited,
     #[error("the node remembers as many idempotency keys as it may: try again later")]
     TooManyKeys,
-    #[error("the bus is out of reach: nothing was told, try again")]
+    #[error("the bus is out of reach: try again (under an idempotency key nothing is told twice)")]
     BusUnavailable,
 }
 

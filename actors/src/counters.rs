@@ -1,6 +1,6 @@
 //! What the broker counts: plain atomics, read by whoever shows them. Knows no metrics library.
 
-use crate::protocol::codes::CloseCode;
+use crate::protocol::codes::{CloseCode, GapReason};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -153,7 +153,10 @@ pub struct Counters {
     pub session_queue_bytes: Gauge,
     /// Bytes of event data between the bus and the sessions.
     pub bus_queue_bytes: Gauge,
+    /// How often the connection to the bus was lost, each of its halves counted.
+    pub bus_losses: Counter,
     closes: [Counter; ENDINGS],
+    gaps: [Counter; GapReason::ALL.len()],
     limits: [Counter; Limit::ALL.len()],
 }
 
@@ -166,6 +169,16 @@ impl Counters {
     /// Sessions that ended so.
     pub fn closes(&self, ending: Ending) -> u64 {
         self.closes[ending.position()].value()
+    }
+
+    /// Counts subscriptions that were told of a gap.
+    pub fn count_gaps(&self, reason: GapReason, amount: u64) {
+        self.gaps[reason as usize].add(amount);
+    }
+
+    /// Subscriptions that were told of a gap for this reason.
+    pub fn gaps(&self, reason: GapReason) -> u64 {
+        self.gaps[reason as usize].value()
     }
 
     /// Counts that a limit was met.

@@ -31,6 +31,7 @@ use actix::Addr;
 use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, Route, guard};
+use actors::bus::BusHealth;
 use actors::counters::Counters;
 use actors::emitter::Emitter;
 use std::sync::Arc;
@@ -44,6 +45,7 @@ pub struct Doors {
     pub authenticator: Arc<Authenticator>,
     pub admission: Admission,
     pub emitter: Addr<Emitter>,
+    pub bus_health: Arc<BusHealth>,
     pub counters: Arc<Counters>,
     pub metrics: Metrics,
     is_draining: AtomicBool,
@@ -57,11 +59,12 @@ impl Doors {
         authenticator: Arc<Authenticator>,
         admission: Admission,
         emitter: Addr<Emitter>,
+        bus_health: Arc<BusHealth>,
         counters: Arc<Counters>,
     ) -> Doors {
-        let metrics = Metrics::new(counters.clone());
+        let metrics = Metrics::new(counters.clone(), bus_health.clone());
         let is_draining = AtomicBool::new(false);
-        Doors { settings, node, authenticator, admission, emitter, counters, metrics, is_draining }
+        Doors { settings, node, authenticator, admission, emitter, bus_health, counters, metrics, is_draining }
     }
 
     /// From now on the node is not ready and takes no new session.

@@ -3,13 +3,16 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Problem, Settings};
+use super::{Problem, RedisSettings, Settings};
 
 /// The most sessions that a setting may ask for: more than a machine has ever held.
 const SESSIONS: u64 = 10_000_000;
 
 /// 16 MiB, where a message of JSON stops being one.
 const LONGEST_JSON: u64 = 16 << 20;
+
+/// The longest prefix of channels and keys: each of them repeats it.
+const PREFIX_BYTES: usize = 64;
 
 /// A number, by its `section.key`, with what it may be.
 pub(super) struct Bound {
@@ -59,6 +62,7 @@ impl Settings {
         if self.data.dir.as_os_str().is_empty() {
             problems.push(out_of_bounds("data.dir", "must name a folder, such as ./data".to_owned()));
         }
+        problems.extend(self.bus.redis.judge());
         for origin in self.http.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
             let cause = format!(
                 "must hold origins as browsers send them, such as https://app.example.com (lower case, no path, no final slash), not {origin:?}"
@@ -81,6 +85,20 @@ impl Settings {
             out_of_bounds(key, format!("must be at least limits.emit_bytes, which is {emit_bytes}, not {bytes}"))
         })
         .collect()
+    }
+}
+
+impl RedisSettings {
+    fn judge(&self) -> Vec<Problem> {
+        let scheme = self.url.expose().split_once("://").filter(|(_, rest)| !rest.is_empty()).map(|(scheme, _)| scheme);
+        let is_url = matches!(scheme, Some("redis" | "rediss"));
+        let is_printable = self.prefix.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_prefix = (1..=PREFIX_BYTES).contains(&self.prefix.len()) && is_printable;
+        let url = "must begin with redis:// or rediss:// and name a host".to_owned();
+        let prefix = format!("must be 1 to {PREFIX_BYTES} printable ASCII characters, not {:?}", self.prefix);
+        let checks = [(is_url, "bus.redis.url", url), (is_prefix, "bus.redis.prefix", prefix)];
+        let wrong = checks.into_iter().filter(|(is_good, ..)| !is_good);
+        wrong.map(|(_, key, cause)| out_of_bounds(key, cause)).collect()
     }
 }
 

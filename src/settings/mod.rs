@@ -10,6 +10,7 @@ mod layers;
 mod listing;
 mod nearest;
 mod problem;
+mod secret_url;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use kinds::{BusKind, CatalogueKind};
 pub use layers::Loaded;
 pub use problem::{Problem, Problems};
+pub use secret_url::SecretUrl;
 pub use source::Source;
 
 /// The most worker threads, which is the server's own bound.
@@ -83,6 +85,18 @@ pub struct CatalogueSettings {
 pub struct BusSettings {
     /// Which bus carries them.
     pub kind: BusKind,
+    /// Where the bus of kind `redis` is.
+    pub redis: RedisSettings,
+}
+
+/// `[bus.redis]`: the Redis that nodes share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedisSettings {
+    /// Its address, with user, password and database.
+    pub url: SecretUrl,
+    /// What every channel and key of this deployment begins with.
+    pub prefix: String,
 }
 
 /// `[auth]`: how tokens are judged.

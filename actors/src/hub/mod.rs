@@ -74,6 +74,8 @@ pub enum Welcome {
 pub struct Telling {
     pub frame: Bytes,
     pub sessions: Vec<SessionRef>,
+    /// Whether it is counted among the notifications.
+    pub is_notification: bool,
 }
 
 /// Tells frames, in order.

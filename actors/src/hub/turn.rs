@@ -93,7 +93,8 @@ impl SessionHub {
         for telling in tellings {
             count += telling.sessions.len();
             for session in telling.sessions {
-                self.with(session, Deliver(telling.frame.clone()));
+                let frame = telling.frame.clone();
+                self.with(session, Deliver { frame, is_notification: telling.is_notification });
             }
         }
         count

@@ -2,7 +2,7 @@
 //!
 //! Knows the names on the wire and nothing else: what an entry means is decided in `session/registration.rs`.
 
-use super::codes::ErrorCode;
+use super::codes::{ErrorCode, GapReason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -210,6 +210,14 @@ pub fn write_notification(out: &mut Vec<u8>, id: EventId, event: &str, write_dat
     out.extend_from_slice(b"}}");
 }
 
+/// A whole `GAP`: notifications of a subscription may have been missed.
+pub fn write_gap(out: &mut Vec<u8>, id: EventId, reason: GapReason) {
+    let reason = reason.as_str();
+    out.extend_from_slice(
+        format!(r#"{{"type":"GAP","response":{{"eventId":"{id}","reason":"{reason}"}}}}"#).as_bytes(),
+    );
+}
+
 /// The client's entry with `members` (`"key":value,…`) added at its end; an entry that is no object gives `members` alone.
 pub fn extend_entry(entry: &str, members: &str) -> String {
     let Some(inner) = entry.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
@@ -279,6 +287,14 @@ mod tests {
         assert_eq!(extend_entry(r#"{"a":1 }"#, r#""b":2"#), r#"{"a":1,"b":2}"#);
         assert_eq!(extend_entry("{ }", r#""b":2"#), r#"{"b":2}"#);
         assert_eq!(extend_entry("17", r#""b":2"#), r#"{"b":2}"#);
+    }
+
+    #[test]
+    fn a_gap_names_its_subscription_and_its_reason() {
+        let mut out = Vec::new();
+        write_gap(&mut out, EventId(1), GapReason::BusReconnected);
+        let expected = r#"{"type":"GAP","response":{"eventId":"1","reason":"BUS_RECONNECTED"}}"#;
+        assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
     }
 
     #[test]

@@ -8,9 +8,10 @@ mod channels;
 mod deliveries;
 mod fan_out;
 pub mod index;
+mod on_missed;
 mod on_published;
 
-use crate::bus::{BusError, ChannelKey, Published, SharedBus};
+use crate::bus::{BusError, ChannelKey, Missed, Published, SharedBus, Subscriber};
 use crate::counters::Counters;
 use crate::hub::SessionHub;
 use crate::protocol::codes::ErrorCode;
@@ -28,7 +29,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often channels without subscribers are left: a client that comes back at once finds its channel joined.
+/// How often channels are looked at. One that has no subscriber at two looks, and had none between them, is left: a client
+/// that comes back at once finds its channel joined.
 const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 type JoinResult = Result<(), BusError>;
@@ -87,6 +89,12 @@ pub struct HubStarted {
     pub hub: Addr<SessionHub>,
 }
 
+/// What the bus handed over.
+enum Waiting {
+    Published(Published),
+    Missed(Missed),
+}
+
 /// See the module.
 pub struct SessionRegistry {
     bus: SharedBus,
@@ -94,8 +102,8 @@ pub struct SessionRegistry {
     channels: Channels,
     deliveries: Deliveries,
     index: SubscriptionIndex,
-    /// Emits that wait until the hubs have caught up, in order.
-    waiting: VecDeque<Published>,
+    /// What the bus handed over and waits until the hubs have caught up, in order.
+    waiting: VecDeque<Waiting>,
     /// There once the actor has started.
     fan_out: Option<FanOut>,
     queued_bytes: usize,
@@ -208,7 +216,8 @@ impl Actor for SessionRegistry {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.fan_out = Some(FanOut::new(self.queued_bytes, ctx.address().recipient()));
-        self.bus.attach(ctx.address().recipient());
+        let (published, missed) = (ctx.address().recipient(), ctx.address().recipient());
+        self.bus.attach(Subscriber { published, missed });
         ctx.run_interval(LEAVE_INTERVAL, |registry, _| registry.leave_empty_channels());
     }
 }

@@ -119,7 +119,11 @@ pub struct Open {
 /// Tells a notification, as a whole frame.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct Deliver(pub Bytes);
+pub struct Deliver {
+    pub frame: Bytes,
+    /// Whether it is counted among the notifications.
+    pub is_notification: bool,
+}
 
 /// Asks for a sign of life, and ends a session that gave none.
 #[derive(Message)]
@@ -217,7 +221,7 @@ impl Handler<Deliver> for Session {
 
     fn handle(&mut self, message: Deliver, ctx: &mut SessionContext) {
         if self.phase == Phase::Open {
-            self.push(message.0, true, ctx);
+            self.push(message.frame, message.is_notification, ctx);
         }
     }
 }

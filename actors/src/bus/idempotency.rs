@@ -4,7 +4,7 @@
 //! failed leaves `entries` at once and `order` in its time, when a later one of the same name is told from it by the
 //! moment. Retries of emits that fail leave one entry each in `order`, bounded by what one window's calls can bring. A key is a fingerprint of (project, text), 16 bytes.
 
-use super::{EmitError, EmitId};
+use super::{BusError, EmitId};
 use crate::fingerprint::{Fingerprint, Fingerprints};
 use futures::future::{LocalBoxFuture, Shared};
 use std::collections::{HashMap, VecDeque};
@@ -12,7 +12,7 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 /// A publish under way, which emits with the same key wait for.
-pub(super) type Publishing = Shared<LocalBoxFuture<'static, Result<EmitId, EmitError>>>;
+pub(super) type Publishing = Shared<LocalBoxFuture<'static, Result<EmitId, BusError>>>;
 
 struct Entry {
     seen_at: Instant,
@@ -72,7 +72,7 @@ impl IdempotencyKeys {
     }
 
     /// Notes what became of an emit: one that failed was never seen, so that the caller can try again.
-    pub fn settle(&mut self, name: Fingerprint, result: &Result<EmitId, EmitError>) {
+    pub fn settle(&mut self, name: Fingerprint, result: &Result<EmitId, BusError>) {
         match result {
             Ok(id) => {
                 if let Some(entry) = self.entries.get_mut(&name) {
@@ -112,7 +112,7 @@ mod tests {
     use futures::future::ready;
 
     const WINDOW: Duration = Duration::from_secs(300);
-    const ID: EmitId = EmitId { node: 1, number: 1 };
+    const ID: EmitId = EmitId::new(1, 1);
 
     fn publishing() -> Publishing {
         let publishing: LocalBoxFuture<'static, _> = Box::pin(ready(Ok(ID)));
@@ -147,7 +147,7 @@ mod tests {
         let (mut keys, start) = (IdempotencyKeys::new(9, WINDOW), Instant::now());
         let name = keys.name("demo", "a");
         keys.insert(name, publishing(), start);
-        keys.settle(name, &Err(EmitError::BusUnavailable));
+        keys.settle(name, &Err(BusError::Unavailable));
         let retried = start + Duration::from_secs(10);
         assert!(matches!(keys.look_up(name, retried), Seen::Never));
         keys.insert(name, publishing(), retried);

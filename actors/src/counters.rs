@@ -61,11 +61,13 @@ pub enum Limit {
     EmitsPerSecond,
     IdempotencyKeys,
     QueuedBytes,
+    HttpConnections,
+    RegisterTime,
 }
 
 impl Limit {
     /// Every limit, in the order of their numbers.
-    pub const ALL: [Limit; 12] = [
+    pub const ALL: [Limit; 14] = [
         Limit::MessageBytes,
         Limit::MessagesPerSecond,
         Limit::Subscriptions,
@@ -78,9 +80,11 @@ impl Limit {
         Limit::EmitsPerSecond,
         Limit::IdempotencyKeys,
         Limit::QueuedBytes,
+        Limit::HttpConnections,
+        Limit::RegisterTime,
     ];
 
-    /// The setting's key.
+    /// The setting's key, or the limit's own name where it follows from the system or is fixed.
     pub const fn as_str(self) -> &'static str {
         match self {
             Limit::MessageBytes => "message_bytes",
@@ -95,6 +99,8 @@ impl Limit {
             Limit::EmitsPerSecond => "emits_per_second",
             Limit::IdempotencyKeys => "idempotency_keys",
             Limit::QueuedBytes => "queued_bytes",
+            Limit::HttpConnections => "http_connections",
+            Limit::RegisterTime => "register_time",
         }
     }
 }
@@ -143,6 +149,8 @@ pub struct Counters {
     /// Sockets held as sessions, those that are closing included.
     pub sessions: Gauge,
     pub subscriptions: Gauge,
+    /// Connections that speak HTTP, those in front of an upgrade included.
+    pub http_connections: Gauge,
     /// (project, event) pairs with subscribers on this node.
     pub channels: Gauge,
     /// Notification frames handed whole to the operating system.

@@ -18,7 +18,11 @@ use futures::StreamExt as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// How long a body may take to come: a caller that died within it must not hold a connection for ever.
+const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The longest idempotency key, in bytes.
 const IDEMPOTENCY_KEY_BYTES: usize = 256;
@@ -58,17 +62,21 @@ async fn read_call(
     project: &str,
     payload: web::Payload,
 ) -> Result<Call, HttpError> {
+    if doors.is_draining() {
+        // Its sessions are told to go: a 200 would promise what nobody here can be told any more.
+        return Err(stopped());
+    }
     let headers = request.headers();
     if headers.contains_key(header::CONTENT_LENGTH) && headers.contains_key(header::TRANSFER_ENCODING) {
         // RFC 9112 §6.1: whoever is in front may have read another body than we do.
         return Err(invalid("Content-Length and Transfer-Encoding may not stand together"));
     }
     let token = check_tokens(doors, request, project).await?;
-    if !is_json(request) {
-        let message = "send Content-Type: application/json";
+    if !is_json(request) || is_encoded(request) {
+        let message = "send Content-Type: application/json, and no Content-Encoding";
         return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::InvalidJson, message));
     }
-    let body = read_body(doors, request, payload).await?;
+    let body = timeout(BODY_PATIENCE, read_body(doors, request, payload)).await.map_err(|_| late())??;
     let (items, is_batch) = read_items(doors, &body)?;
     Ok(Call { project: token.project.to_shared(), items, is_batch })
 }
@@ -100,6 +108,12 @@ fn is_json(request: &HttpRequest) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
+/// Whether the body is compressed or otherwise encoded (RFC 9110 §8.4): it is taken as it is, or not at all.
+fn is_encoded(request: &HttpRequest) -> bool {
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
 async fn read_body(doors: &Doors, request: &HttpRequest, mut payload: web::Payload) -> Result<Bytes, HttpError> {
     let limit = doors.settings.limits.emit_bytes;
     let too_large = || {
@@ -120,6 +134,11 @@ async fn read_body(doors: &Doors, request: &HttpRequest, mut payload: web::Paylo
         body.extend_from_slice(&chunk);
     }
     Ok(body.freeze())
+}
+
+fn late() -> HttpError {
+    let message = "the body did not come within 10 seconds: send it again";
+    HttpError::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::InvalidJson, message)
 }
 
 fn invalid(message: impl Into<String>) -> HttpError {

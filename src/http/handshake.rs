@@ -121,12 +121,12 @@ fn accept(key: &[u8]) -> String {
 
 /// One token, where it is found first: header, query string, subprotocol.
 fn find_token<'a>(head: &'a RequestHead, offered: &[&'a str], name: &str, prefix: &str) -> Cow<'a, str> {
-    if let Some(value) = head.headers.get(name) {
+    if let Some(value) = head.headers.get(name).filter(|value| !value.is_empty()) {
         // What is not plain text is no token either; it is refused as such, not passed over.
         return String::from_utf8_lossy(value.as_bytes());
     }
     let query = head.uri.query().unwrap_or_default();
-    let in_query = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
+    let in_query = form_urlencoded::parse(query.as_bytes()).find(|(key, value)| key == name && !value.is_empty());
     if let Some((_, value)) = in_query {
         return value;
     }

@@ -14,6 +14,7 @@
 mod admission;
 pub mod connect;
 mod console;
+mod crowd;
 mod emit;
 mod error;
 mod handshake;
@@ -21,6 +22,7 @@ mod health;
 mod refresh;
 
 pub use admission::{Admission, AdmissionLimits};
+pub use crowd::{HttpConnection, doorkeeper};
 pub use error::HttpError;
 pub use refresh::Judge;
 

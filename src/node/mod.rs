@@ -12,7 +12,7 @@ mod stop;
 use crate::auth::Authenticator;
 use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, NodeLock, ProjectName};
 use crate::http::connect::{self, UpgradeRequest};
-use crate::http::{self, Admission, AdmissionLimits, Doors, Judge};
+use crate::http::{self, Admission, AdmissionLimits, Doors, HttpConnection, Judge};
 use crate::limits::{self, Machine, SessionBudget};
 use crate::settings::Settings;
 use actix::{Actor, Addr, Arbiter, System};
@@ -20,6 +20,7 @@ use actix_http::HttpService;
 use actix_server::Server;
 use actix_service::map_config;
 use actix_web::dev::AppConfig;
+use actix_web::middleware::from_fn;
 use actix_web::{App, web};
 use actors::bus::redis::RedisAddressError;
 use actors::counters::Counters;
@@ -145,22 +146,27 @@ impl Node {
     /// The server of both HTTP and WebSockets; it ends when the node has stopped.
     fn server(&self, listener: TcpListener, signals: StopSignals, budget: &SessionBudget) -> Result<Server, NodeError> {
         let workers = self.settings.http.worker_count();
-        let connections = usize::try_from(budget.kept_for_http).unwrap_or(usize::MAX).div_ceil(workers).max(1);
+        let (counters, kept_for_http) = (self.doors.counters.clone(), budget.kept_for_http);
         let builder = Server::build()
             .workers(workers)
             .backlog(self.settings.http.backlog)
-            .max_concurrent_connections(connections)
+            // Counted by the doors instead: see `http/crowd.rs`.
+            .max_concurrent_connections(usize::MAX >> 1)
             .shutdown_timeout(http_seconds(self.settings.shutdown.seconds))
             .shutdown_signal(stop(signals, self.doors.clone(), self.hubs.clone(), self.settings.shutdown.seconds));
         let drained = builder.graceful_shutdown_signal();
         let worker = self.worker();
         let server = builder.listen("carillon", listener, move || {
             let drained = drained.clone();
-            let app = App::new().app_data(worker.doors.clone()).configure(http::routes);
+            let counters = counters.clone();
+            let app = App::new().app_data(worker.doors.clone()).wrap(from_fn(http::doorkeeper)).configure(http::routes);
             HttpService::build()
                 .tcp_nodelay(true)
                 // An answer in front of an unread body survives only if the rest is read for a while.
                 .client_disconnect_timeout(LINGER)
+                .on_connect_ext(move |_, data| {
+                    data.insert(HttpConnection::count(counters.clone(), kept_for_http));
+                })
                 .graceful_shutdown_signal(move || {
                     let drained = drained.clone();
                     async move { drained.notified().await }

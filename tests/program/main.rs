@@ -4,6 +4,7 @@
 //! docs/protocol.md; `layers` is the exception: it reads the source and holds the rooms apart.
 
 mod closing;
+mod crowd;
 mod emit;
 mod emit_refusals;
 mod handshake;

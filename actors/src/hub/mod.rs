@@ -43,8 +43,10 @@ pub struct SessionHub {
     /// the mailbox that it comes from, by the registry.
     incoming: VecDeque<Incoming>,
     expiry: ExpiryQueue,
-    /// Sessions that said goodbye, and when the hub's patience with them ends.
-    farewells: VecDeque<(u32, SessionRef)>,
+    /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
+    farewells: ExpiryQueue,
+    /// Until when, by the hub's clock, sessions were looked after.
+    checked_until: u32,
     registry: Recipient<Requests>,
     judge: Rc<dyn TokenJudge>,
     started_at: Instant,
@@ -123,7 +125,8 @@ impl SessionHub {
             ready: Vec::new(),
             incoming: VecDeque::new(),
             expiry: ExpiryQueue::default(),
-            farewells: VecDeque::new(),
+            farewells: ExpiryQueue::default(),
+            checked_until: 0,
             registry,
             judge,
             started_at: Instant::now(),

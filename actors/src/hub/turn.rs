@@ -29,6 +29,7 @@ impl ActorFuture<SessionHub> for Turn {
         ctx: &mut Context<SessionHub>,
         task: &mut TaskContext<'_>,
     ) -> Poll<()> {
+        hub.read_clock();
         hub.hand_out();
         hub.on_unread();
         let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
@@ -133,8 +134,9 @@ impl SessionHub {
                 self.with(session, Flush);
             }
         }
-        let patience_ends = self.ctx.now + self.ctx.settings.close_seconds;
-        self.farewells.extend(self.ctx.closing.drain(..).map(|session| (patience_ends, session)));
+        for (session, patience_seconds) in self.ctx.closing.drain(..) {
+            self.farewells.insert((self.ctx.now + patience_seconds).into(), session);
+        }
         for session in self.ctx.expiring.drain(..) {
             if let Some(found) = self.sessions.find(session) {
                 self.expiry.insert(found.note_end(), session);

@@ -25,6 +25,7 @@ use fan_out::FanOut;
 pub use fan_out::Leg;
 use futures::future::{FutureExt, LocalBoxFuture, join_all};
 use index::{ChannelId, SubscriptionId, SubscriptionIndex};
+use on_published::Rest;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
@@ -92,6 +93,8 @@ pub struct HubStarted {
 /// What the bus handed over.
 enum Waiting {
     Published(Published),
+    /// Only ever at the front.
+    Rest(Rest),
     Missed(Missed),
 }
 
@@ -104,6 +107,8 @@ pub struct SessionRegistry {
     index: SubscriptionIndex,
     /// What the bus handed over and waits until the hubs have caught up, in order.
     waiting: VecDeque<Waiting>,
+    /// What sessions asked while an emit was told in part.
+    deferred: VecDeque<Requests>,
     /// There once the actor has started.
     fan_out: Option<FanOut>,
     queued_bytes: usize,
@@ -120,6 +125,7 @@ impl SessionRegistry {
             deliveries: Deliveries::default(),
             index: SubscriptionIndex::default(),
             waiting: VecDeque::new(),
+            deferred: VecDeque::new(),
             fan_out: None,
             queued_bytes,
             counters,
@@ -203,6 +209,27 @@ impl SessionRegistry {
         None
     }
 
+    fn on_requests(&mut self, message: Requests, ctx: &mut Context<Self>) {
+        let worker = message.worker;
+        let mut answers = Vec::new();
+        for request in message.requests {
+            match request {
+                Request::Subscribe(registration) => answers.extend(self.on_subscribe(worker, registration, ctx)),
+                Request::Unsubscribe { session, ids, answer } => {
+                    self.unsubscribe(session, &ids);
+                    answers.extend(answer.map(|answer| Answer::Unsubscribed { session, answer }));
+                }
+            }
+        }
+        self.answer(worker, answers);
+    }
+
+    fn take_deferred(&mut self, ctx: &mut Context<Self>) {
+        for requests in std::mem::take(&mut self.deferred) {
+            self.on_requests(requests, ctx);
+        }
+    }
+
     fn leave_empty_channels(&mut self) {
         for key in self.channels.take_empty() {
             self.bus.leave(&key);
@@ -238,17 +265,11 @@ impl Handler<Requests> for SessionRegistry {
     type Result = ();
 
     fn handle(&mut self, message: Requests, ctx: &mut Context<Self>) {
-        let worker = message.worker;
-        let mut answers = Vec::new();
-        for request in message.requests {
-            match request {
-                Request::Subscribe(registration) => answers.extend(self.on_subscribe(worker, registration, ctx)),
-                Request::Unsubscribe { session, ids, answer } => {
-                    self.unsubscribe(session, &ids);
-                    answers.extend(answer.map(|answer| Answer::Unsubscribed { session, answer }));
-                }
-            }
+        if self.is_halfway() {
+            // Who leaves is still on the list of what is being told, and its answer must be the last that it hears.
+            self.deferred.push_back(message);
+        } else {
+            self.on_requests(message, ctx);
         }
-        self.answer(worker, answers);
     }
 }

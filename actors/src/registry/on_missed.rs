@@ -14,9 +14,9 @@ use hashbrown::{HashMap, HashSet};
 impl Handler<Missed> for SessionRegistry {
     type Result = ();
 
-    fn handle(&mut self, message: Missed, _: &mut Context<Self>) {
+    fn handle(&mut self, message: Missed, ctx: &mut Context<Self>) {
         self.waiting.push_back(Waiting::Missed(message));
-        self.tell_waiting();
+        self.tell_waiting(ctx);
     }
 }
 

@@ -81,8 +81,8 @@ pub struct SessionContext {
     pub(crate) expiring: Vec<SessionRef>,
     /// Slots with something to write.
     pub(crate) dirty: Vec<u32>,
-    /// Sessions that said goodbye in this turn.
-    pub(crate) closing: Vec<SessionRef>,
+    /// Sessions that said goodbye in this turn, and for how many seconds the peer is waited for.
+    pub(crate) closing: Vec<(SessionRef, u32)>,
     /// Sessions with more to read than their turn allows, each once.
     pub(crate) unread: Vec<SessionRef>,
     /// Notifications written in this turn.

@@ -91,6 +91,10 @@ pub struct Session {
     last_heard: u32,
     window_started: u32,
     messages_in_window: u32,
+    /// Time that REGISTERs took in the window, in microseconds.
+    register_time: u32,
+    /// Whether its tokens were refused.
+    is_stranger: bool,
     /// Whether the hub has it on its list of sessions with more to read.
     is_unread: bool,
     _seat: Seat,
@@ -153,6 +157,8 @@ impl Session {
             last_heard: now,
             window_started: now,
             messages_in_window: 0,
+            register_time: 0,
+            is_stranger: false,
             is_unread: false,
             _seat: seat,
         }
@@ -190,7 +196,9 @@ impl Session {
         self.ending = Some(Ending::Code(code));
         self.release_subscriptions(ctx);
         self.push(frame::close_frame(code.as_u16(), code.reason()), false, ctx);
-        ctx.closing.push(self.reference);
+        // A stranger holds a seat of the node no longer than it takes to read why it was refused.
+        let patience = ctx.settings.close_seconds;
+        ctx.closing.push((self.reference, if self.is_stranger { patience.min(1) } else { patience }));
     }
 
     fn release_subscriptions(&mut self, ctx: &mut SessionContext) {
@@ -209,6 +217,7 @@ impl Handler<Open> for Session {
         match message.refusal {
             None => (ctx.settings.conduct.on_open)(self, ctx),
             Some(reason) => {
+                self.is_stranger = true;
                 self.queue(reason, ctx);
                 self.close(CloseCode::TokenRefused, ctx);
             }

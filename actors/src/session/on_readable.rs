@@ -150,7 +150,7 @@ impl Session {
             self.phase = Phase::Finishing;
             let echo = close.map_or(Bytes::from_static(EMPTY_CLOSE), |close| frame::close_frame(close.code, ""));
             self.push(echo, false, ctx);
-            ctx.closing.push(self.reference);
+            ctx.closing.push((self.reference, ctx.settings.close_seconds));
         } else {
             self.enter(Phase::Finishing, ctx);
         }
@@ -167,6 +167,7 @@ impl Session {
         if self.window_started != ctx.now {
             self.window_started = ctx.now;
             self.messages_in_window = 0;
+            self.register_time = 0;
         }
         self.messages_in_window += 1;
         self.messages_in_window <= ctx.settings.messages_per_second

@@ -33,11 +33,26 @@ impl Node {
         Node::start_in(directory, settings)
     }
 
+    /// Starts a node that may have so many open files.
+    pub fn start_with_open_files(most: u32) -> Node {
+        let directory = tempfile::tempdir().expect("a directory for the node's data");
+        let program = command(directory.path(), &[]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {most} && exec \"$0\""), PROGRAM]).stdin(Stdio::null());
+        shell.envs(program.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
+        Node::launch(directory, shell)
+    }
+
     /// Starts a node on the data directory that another one left.
     pub fn start_in(directory: TempDir, settings: &[(&str, &str)]) -> Node {
         // What a killed node left would be mistaken for the new one's address.
         let _ = fs::remove_file(directory.path().join("node.address"));
-        let mut child = command(directory.path(), settings)
+        let program = command(directory.path(), settings);
+        Node::launch(directory, program)
+    }
+
+    fn launch(directory: TempDir, mut program: Command) -> Node {
+        let mut child = program
             .stdout(File::create(directory.path().join("stdout")).expect("a file for stdout"))
             .stderr(File::create(directory.path().join("stderr")).expect("a file for stderr"))
             .spawn()

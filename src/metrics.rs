@@ -2,7 +2,7 @@
 
 use crate::http::HttpError;
 use actix_web::http::StatusCode;
-use actors::counters::{Counters, Ending, Limit};
+use actors::counters::{Counter, Counters, Ending, Limit};
 use actors::emitter::Emitted;
 use actors::hub::Welcome;
 use prometheus_client::collector::Collector;
@@ -34,6 +34,7 @@ enum MetricName {
     Upgrades,
     SessionQueueBytes,
     BusQueueBytes,
+    CatalogueFailures,
 }
 
 impl MetricName {
@@ -51,6 +52,7 @@ impl MetricName {
             MetricName::Upgrades => "carillon_upgrades",
             MetricName::SessionQueueBytes => "carillon_session_queue_bytes",
             MetricName::BusQueueBytes => "carillon_bus_queue_bytes",
+            MetricName::CatalogueFailures => "carillon_catalogue_failures",
         }
     }
 
@@ -70,6 +72,7 @@ impl MetricName {
             MetricName::Upgrades => "WebSocket upgrades by outcome",
             MetricName::SessionQueueBytes => "Bytes that wait in sessions for their sockets",
             MetricName::BusQueueBytes => "Bytes of event data between the bus and the sessions",
+            MetricName::CatalogueFailures => "Look-ups in the catalogue that failed; what was read before serves on",
         }
     }
 }
@@ -175,13 +178,13 @@ struct DoorCounters {
 }
 
 impl Metrics {
-    /// Shows the broker's counters beside the doors' own.
-    pub fn new(broker: Arc<Counters>) -> Metrics {
+    /// Shows the broker's counters, and that of failed look-ups in the catalogue, beside the doors' own.
+    pub fn new(broker: Arc<Counters>, catalogue_failures: Arc<Counter>) -> Metrics {
         let doors = Arc::new(DoorCounters::default());
         let emit_seconds = Histogram::new(EMIT_SECONDS);
         let mut registry = Registry::default();
         registry.register(MetricName::EmitSeconds.as_str(), MetricName::EmitSeconds.help(), emit_seconds.clone());
-        registry.register_collector(Box::new(Collected { broker, doors: doors.clone() }));
+        registry.register_collector(Box::new(Collected { broker, doors: doors.clone(), catalogue_failures }));
         Metrics { registry, doors, emit_seconds }
     }
 
@@ -212,6 +215,7 @@ impl Metrics {
 struct Collected {
     broker: Arc<Counters>,
     doors: Arc<DoorCounters>,
+    catalogue_failures: Arc<Counter>,
 }
 
 impl fmt::Debug for Collected {
@@ -230,6 +234,7 @@ impl Collector for Collected {
         gauge(&mut encoder, MetricName::BusQueueBytes, broker.bus_queue_bytes.value())?;
         counter(&mut encoder, MetricName::Notifications, broker.notifications.value())?;
         counter(&mut encoder, MetricName::ConditionDrops, broker.condition_drops.value())?;
+        counter(&mut encoder, MetricName::CatalogueFailures, self.catalogue_failures.value())?;
         let closes = Ending::all().map(|ending| (ending.label(), broker.closes(ending)));
         family(&mut encoder, MetricName::Closes, "code", closes)?;
         let limits = Limit::ALL.into_iter().map(|limit| (limit.as_str().to_owned(), broker.limits(limit)));
@@ -278,7 +283,7 @@ mod tests {
     fn the_page_shows_every_metric_and_ends_as_openmetrics_wants() {
         let broker = Arc::new(Counters::default());
         broker.sessions.add(3);
-        let metrics = Metrics::new(broker);
+        let metrics = Metrics::new(broker, Arc::default());
         metrics.count_emits(EmitOutcome::Duplicate, 2);
         let text = metrics.text().expect("a page");
         assert!(text.contains("carillon_sessions 3"), "{text}");

@@ -18,6 +18,10 @@ pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
         let message = "the node stops";
         return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
     }
+    if !doors.authenticator.is_ready() {
+        let message = "the catalogue has not answered since the node's start";
+        return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
+    }
     HttpResponse::Ok().json(json!({"status": "ready"}))
 }
 

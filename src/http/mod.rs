@@ -58,7 +58,7 @@ impl Doors {
         emitter: Addr<Emitter>,
         counters: Arc<Counters>,
     ) -> Doors {
-        let metrics = Metrics::new(counters.clone());
+        let metrics = Metrics::new(counters.clone(), authenticator.failed_look_ups());
         let is_draining = AtomicBool::new(false);
         Doors { settings, node, authenticator, admission, emitter, counters, metrics, is_draining }
     }

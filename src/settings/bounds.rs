@@ -3,13 +3,16 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Problem, Settings};
+use super::{MongodbSettings, Problem, Settings};
 
 /// The most sessions that a setting may ask for: more than a machine has ever held.
 const SESSIONS: u64 = 10_000_000;
 
 /// 16 MiB, where a message of JSON stops being one.
 const LONGEST_JSON: u64 = 16 << 20;
+
+/// The longest name of a database that every MongoDB takes, hosted ones too.
+const DATABASE_NAME_BYTES: usize = 38;
 
 /// A number, by its `section.key`, with what it may be.
 pub(super) struct Bound {
@@ -59,6 +62,7 @@ impl Settings {
         if self.data.dir.as_os_str().is_empty() {
             problems.push(out_of_bounds("data.dir", "must name a folder, such as ./data".to_owned()));
         }
+        problems.extend(self.catalogue.mongodb.judge());
         for origin in self.http.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
             let cause = format!(
                 "must hold origins as browsers send them, such as https://app.example.com (lower case, no path, no final slash), not {origin:?}"
@@ -81,6 +85,24 @@ impl Settings {
             out_of_bounds(key, format!("must be at least limits.emit_bytes, which is {emit_bytes}, not {bytes}"))
         })
         .collect()
+    }
+}
+
+impl MongodbSettings {
+    fn judge(&self) -> Vec<Problem> {
+        let is_uri = ["mongodb://", "mongodb+srv://"].iter().any(|scheme| self.uri.expose().starts_with(scheme));
+        let is_name_character = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        let is_name = (1..=DATABASE_NAME_BYTES).contains(&self.database.len());
+        let checks = [
+            (is_uri, "catalogue.mongodb.uri", "must begin with mongodb:// or mongodb+srv://".to_owned()),
+            (
+                is_name && self.database.bytes().all(is_name_character),
+                "catalogue.mongodb.database",
+                format!("must be 1 to {DATABASE_NAME_BYTES} letters, digits, _ and -, not {:?}", self.database),
+            ),
+        ];
+        let wrong = checks.into_iter().filter(|(is_good, ..)| !is_good);
+        wrong.map(|(_, key, cause)| out_of_bounds(key, cause)).collect()
     }
 }
 

@@ -10,6 +10,7 @@ mod layers;
 mod listing;
 mod nearest;
 mod problem;
+mod secret_url;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 pub use kinds::{BusKind, CatalogueKind};
 pub use layers::Loaded;
 pub use problem::{Problem, Problems};
+pub use secret_url::SecretUrl;
 pub use source::Source;
 
 /// Everything that can be set, a struct for each section.
@@ -72,6 +74,18 @@ pub struct CatalogueSettings {
     pub cache_seconds: u64,
     /// Whether the first start on an empty catalogue makes the project `demo`.
     pub demo: bool,
+    /// Where the catalogue of kind `mongodb` is.
+    pub mongodb: MongodbSettings,
+}
+
+/// `[catalogue.mongodb]`: the MongoDB that nodes share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MongodbSettings {
+    /// The connection string.
+    pub uri: SecretUrl,
+    /// The database's name.
+    pub database: String,
 }
 
 /// `[bus]`: how emits reach the nodes.

@@ -4,6 +4,7 @@
 
 pub mod client;
 pub mod http;
+pub mod mongodb;
 pub mod node;
 pub mod raw;
 pub mod tokens;

@@ -4,6 +4,7 @@
 //! short while, so that they can't keep the catalogue busy either. Callers that miss the same project at once share one look-up.
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -44,6 +45,8 @@ pub(super) struct ProjectCache {
 #[derive(Default)]
 struct Slot {
     held: RwLock<Option<Held>>,
+    /// Look-ups that failed with nothing held.
+    failures: AtomicU64,
     /// Whoever has it looks the name up; the others wait for the answer. Guards no data.
     turn: tokio::sync::Mutex<()>,
 }
@@ -82,6 +85,7 @@ impl ProjectCache {
         if let Some(held) = slot.fresh(self.clock.now()) {
             return held.answer();
         }
+        let failures = slot.failures.load(Ordering::Relaxed);
         let _turn = match slot.held().filter(|held| held.is_stretched) {
             // One asks a catalogue that is away, which may take seconds; the others need not wait for that.
             Some(held) => match slot.turn.try_lock() {
@@ -93,7 +97,13 @@ impl ProjectCache {
         if let Some(held) = slot.fresh(self.clock.now()) {
             return held.answer();
         }
-        let held = self.look_up(name, slot.held()).await?;
+        // Whoever waited for a look-up shares its failure too: one after the other, a crowd would wait for minutes.
+        if slot.failures.load(Ordering::Relaxed) != failures {
+            return Err(TokenError::Unavailable);
+        }
+        let held = self.look_up(name, slot.held()).await.inspect_err(|_| {
+            slot.failures.fetch_add(1, Ordering::Relaxed);
+        })?;
         slot.hold(held.clone());
         held.answer()
     }

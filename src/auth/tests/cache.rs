@@ -30,6 +30,16 @@ fn callers_that_miss_at_once_share_one_look_up() {
 }
 
 #[test]
+fn callers_that_wait_for_a_look_up_share_its_failure() {
+    let desk = Desk::new(demo());
+    desk.catalogue.is_down.store(true, Ordering::Relaxed);
+    let (token, demo) = (user_token(USER_CLAIMS), ProjectName::demo());
+    let verdicts = block_on(join_all((0..100).map(|_| desk.authenticator.verify_user(&token, &demo))));
+    assert!(verdicts.iter().all(|verdict| *verdict == Err(TokenError::Unavailable)));
+    assert_eq!(desk.catalogue.look_ups(), 1);
+}
+
+#[test]
 fn revoked_key_ends_with_the_age_of_the_cache_for_seen_tokens_too() {
     for revoke in [
         (|project| project.keys[0].active = false) as fn(&mut Project),

@@ -20,6 +20,8 @@ pub enum CatalogueKind {
 pub enum BusKind {
     /// A channel inside the process: one node.
     Local,
+    /// A Redis that nodes share.
+    Redis,
 }
 
 impl TryFrom<String> for CatalogueKind {
@@ -40,7 +42,8 @@ impl TryFrom<String> for BusKind {
     fn try_from(name: String) -> Result<Self, String> {
         match name.as_str() {
             "local" => Ok(Self::Local),
-            _ => Err(unknown_kind(&name, &["local"])),
+            "redis" => Ok(Self::Redis),
+            _ => Err(unknown_kind(&name, &["local", "redis"])),
         }
     }
 }
@@ -70,14 +73,16 @@ mod tests {
             let written = serde_json::to_value(kind).unwrap();
             assert_eq!(serde_json::from_value::<CatalogueKind>(written).unwrap(), kind);
         }
-        let bus = serde_json::to_value(BusKind::Local).unwrap();
-        assert_eq!(serde_json::from_value::<BusKind>(bus).unwrap(), BusKind::Local);
+        for kind in [BusKind::Local, BusKind::Redis] {
+            let written = serde_json::to_value(kind).unwrap();
+            assert_eq!(serde_json::from_value::<BusKind>(written).unwrap(), kind);
+        }
     }
 
     #[test]
     fn an_unknown_kind_is_refused_naming_what_exists() {
         let refused = CatalogueKind::try_from("mongo".to_owned()).unwrap_err();
         assert_eq!(refused, r#"must be one of "embedded", "mongodb", not "mongo""#);
-        assert!(BusKind::try_from("redis".to_owned()).unwrap_err().contains(r#""local""#));
+        assert!(BusKind::try_from("nats".to_owned()).unwrap_err().contains(r#""local", "redis""#));
     }
 }

@@ -27,6 +27,9 @@ pub use problem::{Problem, Problems};
 pub use secret_url::SecretUrl;
 pub use source::Source;
 
+/// The most worker threads, which is the server's own bound.
+const MOST_WORKERS: usize = 512;
+
 /// Everything that can be set, a struct for each section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -64,7 +67,7 @@ pub struct DataSettings {
     pub dir: PathBuf,
 }
 
-/// `[catalogue]`: where projects, keys and event definitions come from.
+/// `[catalogue]`: where projects and their keys come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueSettings {
@@ -94,6 +97,18 @@ pub struct MongodbSettings {
 pub struct BusSettings {
     /// Which bus carries them.
     pub kind: BusKind,
+    /// Where the bus of kind `redis` is.
+    pub redis: RedisSettings,
+}
+
+/// `[bus.redis]`: the Redis that nodes share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedisSettings {
+    /// Its address, with user, password and database.
+    pub url: SecretUrl,
+    /// What every channel and key of this deployment begins with.
+    pub prefix: String,
 }
 
 /// `[auth]`: how tokens are judged.
@@ -165,7 +180,7 @@ impl HttpSettings {
     /// The number of worker threads: the setting, or the number of CPUs where it is 0.
     pub fn worker_count(&self) -> usize {
         match self.workers {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS),
             workers => workers,
         }
     }

@@ -21,7 +21,9 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("catalogue.demo", "false", "false"),
     ("catalogue.mongodb.uri", "'mongodb+srv://a.example'", "mongodb+srv://a.example"),
     ("catalogue.mongodb.database", "'other_1-x'", "other_1-x"),
-    ("bus.kind", "'local'", "local"),
+    ("bus.kind", "'redis'", "redis"),
+    ("bus.redis.url", "'rediss://a.example:7000/1'", "rediss://a.example:7000/1"),
+    ("bus.redis.prefix", "'other:'", "other:"),
     ("auth.leeway_seconds", "0", "0"),
     ("session.ping_seconds", "2", "2"),
     ("session.send_buffer_bytes", "300000", "300000"),
@@ -60,11 +62,18 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
     ("catalogue.cache_seconds", "86401"),
     ("catalogue.demo", "1"),
     ("catalogue.mongodb.uri", "'http://a.example'"),
+    ("catalogue.mongodb.uri", "'mongodb://'"),
     ("catalogue.mongodb.uri", "''"),
     ("catalogue.mongodb.database", "''"),
     ("catalogue.mongodb.database", "'a.b'"),
     ("catalogue.mongodb.database", "'a23456789b123456789c123456789d123456789'"),
-    ("bus.kind", "'redis'"),
+    ("bus.kind", "'nats'"),
+    ("bus.redis.url", "'http://a.example'"),
+    ("bus.redis.url", "'redis://'"),
+    ("bus.redis.url", "''"),
+    ("bus.redis.prefix", "''"),
+    ("bus.redis.prefix", "'a b'"),
+    ("bus.redis.prefix", "'aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff12345'"),
     ("auth.leeway_seconds", "301"),
     ("session.ping_seconds", "0"),
     ("session.ping_seconds", "3601"),
@@ -259,7 +268,7 @@ fn variables_that_are_not_ours_are_ignored() {
 #[test]
 fn all_problems_are_told_at_once_and_each_in_one_line() {
     let file = "[http]\nbind = 'localhost:1'\nworkers = 2000\n\"a\\nb\" = 1\n[session]\nping_seconds = 'x'\n";
-    let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "redis")]).unwrap_err();
+    let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "nats")]).unwrap_err();
     let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
     for key in ["http.bind: ", "http.workers: ", r"http.a\nb: ", "session.ping_seconds: ", "bus.kind: "] {
         assert_eq!(lines.iter().filter(|line| line.starts_with(key)).count(), 1, "{key} in {lines:?}");
@@ -292,12 +301,25 @@ fn the_listing_is_a_settings_file_that_says_the_same() {
 }
 
 #[test]
-fn the_listing_shows_no_password() {
+fn the_listing_shows_no_password_of_the_catalogue() {
     let variable = ("CARILLON__CATALOGUE__MONGODB__URI", "mongodb://ann:open-sesame@a.example/?tls=true");
     let loaded = load("", &[variable]).unwrap();
     assert_eq!(loaded.settings.catalogue.mongodb.uri.expose(), variable.1);
     let listing = loaded.to_toml();
     let line = "[catalogue.mongodb]\ndatabase = \"carillon\"  # default\nuri = \"mongodb://ann:***@a.example/?tls=true\"  # CARILLON__CATALOGUE__MONGODB__URI\n";
+    assert!(listing.contains(line), "{listing}");
+    for text in [listing, format!("{loaded:?}"), refusal("[http]\nworkers = -1", &[variable])] {
+        assert!(!text.contains("sesame"), "{text}");
+    }
+}
+
+#[test]
+fn the_listing_shows_no_password_of_the_bus() {
+    let variable = ("CARILLON__BUS__REDIS__URL", "rediss://ann:open-sesame@a.example:7000/3");
+    let loaded = load("", &[variable]).unwrap();
+    assert_eq!(loaded.settings.bus.redis.url.expose(), variable.1);
+    let listing = loaded.to_toml();
+    let line = "url = \"rediss://ann:***@a.example:7000/3\"  # CARILLON__BUS__REDIS__URL\n";
     assert!(listing.contains(line), "{listing}");
     for text in [listing, format!("{loaded:?}"), refusal("[http]\nworkers = -1", &[variable])] {
         assert!(!text.contains("sesame"), "{text}");

@@ -245,7 +245,7 @@ fn an_unknown_key_of_a_file_is_refused_with_the_nearest_known_one() {
     assert!(refusal("[limits.sessions]\nuser = 1", &[]).starts_with("limits.sessions.user: no such key ("));
     assert!(refusal("[catalogue]\nmongodb = 1", &[]).starts_with("catalogue.mongodb: no such key ("));
     assert!(refusal("[catalogue.mongodb.uri]\na = 1", &[]).starts_with("catalogue.mongodb.uri: must be a text"));
-    assert!(refusal("[catalogue.mongodb]\nurl = 1", &[]).ends_with("did you mean catalogue.mongodb.uri?"));
+    assert!(refusal("[catalogue.mongodb]\ndatabse = 1", &[]).ends_with("did you mean catalogue.mongodb.database?"));
 }
 
 #[test]

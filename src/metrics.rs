@@ -3,7 +3,7 @@
 use crate::http::HttpError;
 use actix_web::http::StatusCode;
 use actors::bus::BusHealth;
-use actors::counters::{Counters, Ending, Limit};
+use actors::counters::{Counter, Counters, Ending, Limit};
 use actors::emitter::Emitted;
 use actors::hub::Welcome;
 use actors::protocol::codes::GapReason;
@@ -39,6 +39,7 @@ enum MetricName {
     BusReady,
     BusLosses,
     Gaps,
+    CatalogueFailures,
 }
 
 impl MetricName {
@@ -59,6 +60,7 @@ impl MetricName {
             MetricName::BusReady => "carillon_bus_ready",
             MetricName::BusLosses => "carillon_bus_losses",
             MetricName::Gaps => "carillon_gaps",
+            MetricName::CatalogueFailures => "carillon_catalogue_failures",
         }
     }
 
@@ -81,6 +83,7 @@ impl MetricName {
             MetricName::BusReady => "1 while the node hears its bus and publishes on it",
             MetricName::BusLosses => "How often a connection to the bus was lost",
             MetricName::Gaps => "Subscriptions told that notifications may have been missed, by reason",
+            MetricName::CatalogueFailures => "Look-ups in the catalogue that failed; what was read before serves on",
         }
     }
 }
@@ -186,13 +189,14 @@ struct DoorCounters {
 }
 
 impl Metrics {
-    /// Shows the broker's counters and the bus's health beside the doors' own counts.
-    pub fn new(broker: Arc<Counters>, bus_health: Arc<BusHealth>) -> Metrics {
+    /// Shows the broker's counters, the bus's health and the failed look-ups in the catalogue beside the doors' own counts.
+    pub fn new(broker: Arc<Counters>, bus_health: Arc<BusHealth>, catalogue_failures: Arc<Counter>) -> Metrics {
         let doors = Arc::new(DoorCounters::default());
         let emit_seconds = Histogram::new(EMIT_SECONDS);
         let mut registry = Registry::default();
         registry.register(MetricName::EmitSeconds.as_str(), MetricName::EmitSeconds.help(), emit_seconds.clone());
-        registry.register_collector(Box::new(Collected { broker, bus_health, doors: doors.clone() }));
+        let collected = Collected { broker, bus_health, doors: doors.clone(), catalogue_failures };
+        registry.register_collector(Box::new(collected));
         Metrics { registry, doors, emit_seconds }
     }
 
@@ -224,6 +228,7 @@ struct Collected {
     broker: Arc<Counters>,
     bus_health: Arc<BusHealth>,
     doors: Arc<DoorCounters>,
+    catalogue_failures: Arc<Counter>,
 }
 
 impl fmt::Debug for Collected {
@@ -246,6 +251,7 @@ impl Collector for Collected {
         family(&mut encoder, MetricName::Gaps, "reason", gaps)?;
         counter(&mut encoder, MetricName::Notifications, broker.notifications.value())?;
         counter(&mut encoder, MetricName::ConditionDrops, broker.condition_drops.value())?;
+        counter(&mut encoder, MetricName::CatalogueFailures, self.catalogue_failures.value())?;
         let closes = Ending::all().map(|ending| (ending.label(), broker.closes(ending)));
         family(&mut encoder, MetricName::Closes, "code", closes)?;
         let limits = Limit::ALL.into_iter().map(|limit| (limit.as_str().to_owned(), broker.limits(limit)));
@@ -294,7 +300,7 @@ mod tests {
     fn the_page_shows_every_metric_and_ends_as_openmetrics_wants() {
         let broker = Arc::new(Counters::default());
         broker.sessions.add(3);
-        let metrics = Metrics::new(broker, Arc::new(BusHealth::always()));
+        let metrics = Metrics::new(broker, Arc::new(BusHealth::always()), Arc::default());
         metrics.count_emit(EmitOutcome::Duplicate);
         let text = metrics.text().expect("a page");
         assert!(text.contains("carillon_sessions 3"), "{text}");

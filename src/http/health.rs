@@ -18,6 +18,10 @@ pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
         let message = "the node stops";
         return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
     }
+    if !doors.authenticator.is_ready() {
+        let message = "the catalogue has not answered since the node's start";
+        return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
+    }
     if !doors.bus_health.is_ready() {
         let message = "the bus is out of reach: sessions stay, emits are refused";
         return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::BusUnavailable, message).response();

@@ -64,7 +64,7 @@ impl Doors {
         bus_health: Arc<BusHealth>,
         counters: Arc<Counters>,
     ) -> Doors {
-        let metrics = Metrics::new(counters.clone(), bus_health.clone());
+        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups());
         let is_draining = AtomicBool::new(false);
         Doors { settings, node, authenticator, admission, emitter, bus_health, counters, metrics, is_draining }
     }

@@ -5,12 +5,13 @@
 //! new sessions, every session told 1001, then HTTP drained. Nothing but the command line and tests imports this.
 
 mod bus;
+mod catalogue;
 mod demo;
 mod listener;
 mod stop;
 
 use crate::auth::Authenticator;
-use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, NodeLock, ProjectName};
+use crate::catalogue::{Catalogue, CatalogueError, NodeLock, ProjectName};
 use crate::http::connect::{self, UpgradeRequest};
 use crate::http::{self, Admission, AdmissionLimits, Doors, HttpConnection, Judge};
 use crate::limits::{self, Machine, SessionBudget};
@@ -28,6 +29,7 @@ use actors::hub::{SessionHub, announce};
 use actors::registry::SessionRegistry;
 use actors::session::{Conduct, SessionContext, SessionSettings, on_client_message, on_open};
 use bus::{BusParts, start_bus};
+use catalogue::open_catalogue;
 use listener::{AddressFile, listen};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -68,8 +70,8 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let signals = StopSignals::listen()?;
     let _lock = NodeLock::acquire(&settings.data.dir)?;
     AddressFile::remove_old(&settings);
-    let catalogue: Arc<dyn Catalogue> = Arc::new(EmbeddedCatalogue::open(&settings.data.dir)?);
-    let is_first_start = settings.catalogue.demo && catalogue.ensure_demo().await?;
+    let opened = open_catalogue(&settings).await?;
+    let catalogue = &opened.catalogue;
     let budget = announce_limits(&settings);
     let listener = listen(&settings)?;
     let address = listener.local_addr()?;
@@ -79,7 +81,7 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let address_file = AddressFile::write(&settings, address)?;
     log::info!("node {} listens on http://{address}", node.doors.node);
     // Production turns `catalogue.demo` off, and nobody else should find tokens in what a service printed.
-    if settings.catalogue.demo && (is_first_start || address.ip().is_loopback()) {
+    if settings.catalogue.demo && (opened.is_first_start || address.ip().is_loopback()) {
         demo::tell(catalogue.as_ref(), &ProjectName::demo(), address).await;
     }
     let result = server.await;

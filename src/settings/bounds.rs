@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Problem, RedisSettings, Settings};
+use super::{MongodbSettings, Problem, RedisSettings, Settings};
 
 /// The most sessions that a setting may ask for: more than a machine has ever held.
 const SESSIONS: u64 = 10_000_000;
@@ -11,6 +11,8 @@ const SESSIONS: u64 = 10_000_000;
 /// 16 MiB, where a message of JSON stops being one.
 const LONGEST_JSON: u64 = 16 << 20;
 
+/// The longest name of a database that every MongoDB takes, hosted ones too.
+const DATABASE_NAME_BYTES: usize = 38;
 /// The longest prefix of channels and keys: each of them repeats it.
 const PREFIX_BYTES: usize = 64;
 
@@ -62,6 +64,7 @@ impl Settings {
         if self.data.dir.as_os_str().is_empty() {
             problems.push(out_of_bounds("data.dir", "must name a folder, such as ./data".to_owned()));
         }
+        problems.extend(self.catalogue.mongodb.judge());
         problems.extend(self.bus.redis.judge());
         for origin in self.http.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
             let cause = format!(
@@ -88,6 +91,19 @@ impl Settings {
     }
 }
 
+impl MongodbSettings {
+    fn judge(&self) -> Vec<Problem> {
+        let address = self.uri.expose().split_once("://").filter(|(_, rest)| !rest.is_empty());
+        let is_uri = matches!(address, Some(("mongodb" | "mongodb+srv", _)));
+        let is_name_character = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        let is_name = (1..=DATABASE_NAME_BYTES).contains(&self.database.len());
+        let is_database = is_name && self.database.bytes().all(is_name_character);
+        let uri = "must begin with mongodb:// or mongodb+srv:// and name a host".to_owned();
+        let database = format!("must be 1 to {DATABASE_NAME_BYTES} letters, digits, _ and -, not {:?}", self.database);
+        wrong([(is_uri, "catalogue.mongodb.uri", uri), (is_database, "catalogue.mongodb.database", database)])
+    }
+}
+
 impl RedisSettings {
     fn judge(&self) -> Vec<Problem> {
         let scheme = self.url.expose().split_once("://").filter(|(_, rest)| !rest.is_empty()).map(|(scheme, _)| scheme);
@@ -96,9 +112,7 @@ impl RedisSettings {
         let is_prefix = (1..=PREFIX_BYTES).contains(&self.prefix.len()) && is_printable;
         let url = "must begin with redis:// or rediss:// and name a host".to_owned();
         let prefix = format!("must be 1 to {PREFIX_BYTES} printable ASCII characters, not {:?}", self.prefix);
-        let checks = [(is_url, "bus.redis.url", url), (is_prefix, "bus.redis.prefix", prefix)];
-        let wrong = checks.into_iter().filter(|(is_good, ..)| !is_good);
-        wrong.map(|(_, key, cause)| out_of_bounds(key, cause)).collect()
+        wrong([(is_url, "bus.redis.url", url), (is_prefix, "bus.redis.prefix", prefix)])
     }
 }
 
@@ -112,6 +126,12 @@ impl Bound {
 
 fn bound(key: &'static str, value: u64, allowed: RangeInclusive<u64>) -> Bound {
     Bound { key, value, allowed }
+}
+
+/// The problems among checks: whether it is good, the key, and what to say where it is not.
+fn wrong(checks: [(bool, &'static str, String); 2]) -> Vec<Problem> {
+    let wrong = checks.into_iter().filter(|(is_good, ..)| !is_good);
+    wrong.map(|(_, key, cause)| out_of_bounds(key, cause)).collect()
 }
 
 fn out_of_bounds(key: &'static str, cause: String) -> Problem {

@@ -77,6 +77,18 @@ pub struct CatalogueSettings {
     pub cache_seconds: u64,
     /// Whether the first start on an empty catalogue makes the project `demo`.
     pub demo: bool,
+    /// Where the catalogue of kind `mongodb` is.
+    pub mongodb: MongodbSettings,
+}
+
+/// `[catalogue.mongodb]`: the MongoDB that nodes share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MongodbSettings {
+    /// The connection string.
+    pub uri: SecretUrl,
+    /// The database's name.
+    pub database: String,
 }
 
 /// `[bus]`: how emits reach the nodes.

@@ -16,9 +16,11 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("http.allowed_origins", "['https://a.example', 'http://b.example:81']", "https://a.example, http://b.example:81"),
     ("http.backlog", "16", "16"),
     ("data.dir", "'/var/lib/carillon'", "/var/lib/carillon"),
-    ("catalogue.kind", "'embedded'", "embedded"),
+    ("catalogue.kind", "'mongodb'", "mongodb"),
     ("catalogue.cache_seconds", "7", "7"),
     ("catalogue.demo", "false", "false"),
+    ("catalogue.mongodb.uri", "'mongodb+srv://a.example'", "mongodb+srv://a.example"),
+    ("catalogue.mongodb.database", "'other_1-x'", "other_1-x"),
     ("bus.kind", "'redis'", "redis"),
     ("bus.redis.url", "'rediss://a.example:7000/1'", "rediss://a.example:7000/1"),
     ("bus.redis.prefix", "'other:'", "other:"),
@@ -59,6 +61,12 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
     ("catalogue.cache_seconds", "0"),
     ("catalogue.cache_seconds", "86401"),
     ("catalogue.demo", "1"),
+    ("catalogue.mongodb.uri", "'http://a.example'"),
+    ("catalogue.mongodb.uri", "'mongodb://'"),
+    ("catalogue.mongodb.uri", "''"),
+    ("catalogue.mongodb.database", "''"),
+    ("catalogue.mongodb.database", "'a.b'"),
+    ("catalogue.mongodb.database", "'a23456789b123456789c123456789d123456789'"),
     ("bus.kind", "'nats'"),
     ("bus.redis.url", "'http://a.example'"),
     ("bus.redis.url", "'redis://'"),
@@ -235,13 +243,18 @@ fn an_unknown_key_of_a_file_is_refused_with_the_nearest_known_one() {
     assert!(refusal("[htpp]\nbind = 1", &[]).ends_with("did you mean http.bind?"));
     assert!(refusal("ping_seconds = 1", &[]).ends_with("did you mean session.ping_seconds?"));
     assert!(refusal("[limits.sessions]\nuser = 1", &[]).starts_with("limits.sessions.user: no such key ("));
+    assert!(refusal("[catalogue]\nmongodb = 1", &[]).starts_with("catalogue.mongodb: no such key ("));
+    assert!(refusal("[catalogue.mongodb.uri]\na = 1", &[]).starts_with("catalogue.mongodb.uri: must be a text"));
+    assert!(refusal("[catalogue.mongodb]\ndatabse = 1", &[]).ends_with("did you mean catalogue.mongodb.database?"));
 }
 
 #[test]
 fn an_unknown_variable_is_refused_with_the_nearest_known_one() {
     let refusal = refusal("", &[("CARILLON__HTTP__BNID", "1")]);
     assert_eq!(refusal, "http.bnid: no such key (CARILLON__HTTP__BNID), did you mean CARILLON__HTTP__BIND?");
-    for name in ["CARILLON__", "CARILLON__HTTP", "CARILLON__http__bind", "CARILLON__HTTP.BIND"] {
+    for name in
+        ["CARILLON__", "CARILLON__HTTP", "CARILLON__http__bind", "CARILLON__HTTP.BIND", "CARILLON__CATALOGUE__MONGODB"]
+    {
         assert!(load("", &[(name, "1")]).is_err(), "{name}");
     }
 }
@@ -285,6 +298,19 @@ fn the_listing_is_a_settings_file_that_says_the_same() {
     assert_eq!(load(&listing, &[]).unwrap().settings, loaded.settings, "{listing}");
     assert!(listing.contains("  # CARILLON__DATA__DIR\n"), "{listing}");
     assert!(listing.contains("workers = 0  # default\n"), "{listing}");
+}
+
+#[test]
+fn the_listing_shows_no_password_of_the_catalogue() {
+    let variable = ("CARILLON__CATALOGUE__MONGODB__URI", "mongodb://ann:open-sesame@a.example/?tls=true");
+    let loaded = load("", &[variable]).unwrap();
+    assert_eq!(loaded.settings.catalogue.mongodb.uri.expose(), variable.1);
+    let listing = loaded.to_toml();
+    let line = "[catalogue.mongodb]\ndatabase = \"carillon\"  # default\nuri = \"mongodb://ann:***@a.example/?tls=true\"  # CARILLON__CATALOGUE__MONGODB__URI\n";
+    assert!(listing.contains(line), "{listing}");
+    for text in [listing, format!("{loaded:?}"), refusal("[http]\nworkers = -1", &[variable])] {
+        assert!(!text.contains("sesame"), "{text}");
+    }
 }
 
 #[test]

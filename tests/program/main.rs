@@ -13,6 +13,7 @@ mod handshake_limits;
 mod handshake_tokens;
 mod layers;
 mod messages;
+mod mongodb;
 mod notifications;
 mod operation;
 mod refresh;

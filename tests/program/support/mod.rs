@@ -1,9 +1,11 @@
 //! What the tests of the whole program share: a node started on a free port, and clients that talk to it.
 //!
-//! Nothing here knows the program's insides but the place of its signing keys: a test sees what a user sees.
+//! Nothing here knows the program's insides but the place of its signing keys, and its catalogue for what no command does:
+//! a test sees what a user sees.
 
 pub mod client;
 pub mod http;
+pub mod mongodb;
 pub mod node;
 pub mod raw;
 pub mod tokens;

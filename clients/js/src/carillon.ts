@@ -83,7 +83,7 @@ export class Carillon extends Events<CarillonEvents> {
   #mayHurry = false;
   #endReason: EndReason | undefined;
   #closing: Promise<void> | undefined;
-  #onClosed: (() => void) | undefined;
+  #onClosed: ((closeCode: number, message?: string) => void) | undefined;
   #release: () => void;
 
   /** Connects at once. `url` is that of the broker: `wss://…`, or `https://…` for the same. */
@@ -137,6 +137,7 @@ export class Carillon extends Events<CarillonEvents> {
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve) => {
       const session = this.#session;
+      this.#session = undefined;
       this.#finish("closed");
       const onClosed = (closeCode = 1000, message = "closed by the application") => {
         this.#become({ status: "disconnected", reason: { closeCode, message }, willRetry: false });
@@ -178,6 +179,7 @@ export class Carillon extends Events<CarillonEvents> {
       onConnected: (sessionId, node) => {
         if (this.#endReason) return;
         this.#become({ status: "connected", sessionId, node });
+        if (this.#session !== session) return; // a listener has closed it
         this.#registrations.onConnected(session);
         this.#tokens.onConnected(session);
       },
@@ -195,9 +197,7 @@ export class Carillon extends Events<CarillonEvents> {
 
   #onEnd({ code, reason, error, lasted, retryAfter }: SessionEnd): void {
     this.#session = undefined;
-    if (this.#endReason) return this.#onClosed?.();
-    this.#registrations.onAway();
-    this.#tokens.onAway();
+    if (this.#endReason) return this.#onClosed?.(code, reason || undefined);
     if (lasted >= STEADY_MS) {
       this.#backoff.reset();
       this.#refusals = 0;
@@ -205,11 +205,13 @@ export class Carillon extends Events<CarillonEvents> {
     const why: DisconnectReason = { closeCode: code, message: reason || error?.message || "the connection broke" };
     if (error) why.error = error;
     const verdict = verdictOf(code);
-    if (verdict === "stop") return this.#stop(why);
     if (verdict === "tokens") {
       this.#tokens.forget();
-      if (++this.#refusals >= MOST_REFUSALS) return this.#stop(why);
+      this.#refusals++;
     }
+    if (verdict === "stop" || this.#refusals >= MOST_REFUSALS) return this.#stop(why);
+    this.#registrations.onAway();
+    this.#tokens.onAway();
     if (verdict === "slower") {
       this.#backoff.slower();
       this.#pace = Math.max(this.#pace / 2, 0.1);

@@ -54,22 +54,27 @@ export class Registrations {
 
   /** The session has ended, and all that it knew. */
   onAway(): void {
+    const told = [...this.#byEventId.values()];
+    this.#forgetSession();
+    for (const subscription of told) subscription.onAway();
+  }
+
+  endAll(reason: EndReason): void {
+    const all = [...this.#all];
+    this.#all.clear();
+    this.#fresh.clear();
+    this.#forgetSession();
+    for (const subscription of all) subscription.onEnded(reason);
+  }
+
+  #forgetSession(): void {
     this.#session = undefined;
     clearTimeout(this.#retry);
-    for (const subscription of this.#byEventId.values()) subscription.onAway();
     this.#byEventId.clear();
     for (const waiting of [this.#leaving, this.#leavingUnanswered]) {
       for (const resolve of waiting.values()) resolve();
       waiting.clear();
     }
-  }
-
-  endAll(reason: EndReason): void {
-    this.onAway();
-    const all = [...this.#all];
-    this.#all.clear();
-    this.#fresh.clear();
-    for (const subscription of all) subscription.onEnded(reason);
   }
 
   onNotification(response: Record<string, unknown>, text: string): void {

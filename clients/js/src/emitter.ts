@@ -123,9 +123,10 @@ export class Emitter {
   async #try(items: Item[], signal: AbortSignal | undefined): Promise<number | undefined> {
     const { token, timeout = 10_000 } = this.#options;
     const api = typeof token === "string" ? token : await token();
+    const url = this.#urlFor(api);
     const late = AbortSignal.timeout(timeout);
     try {
-      const response = await (this.#options.fetch ?? fetch)(this.#urlFor(api), {
+      const response = await (this.#options.fetch ?? fetch)(url, {
         method: "POST",
         headers: { "content-type": "application/json", "x-am-authorization": api },
         body: items.length === 1 ? items[0]!.body : `[${items.map(({ body }) => body)}]`,

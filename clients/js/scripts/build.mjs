@@ -8,9 +8,11 @@ const ROOT = new URL("..", import.meta.url).pathname;
 process.chdir(ROOT);
 rmSync("dist", { recursive: true, force: true });
 
+/** Names of what the files of the client call among themselves, made short; no name of the published API is like them. */
+const INTERNAL = /^(on[A-Z]\w*|owner|endAll|forgetListeners)$/;
+
 for (const [format, folder, type] of [["esm", "esm", "module"], ["cjs", "cjs", "commonjs"]]) {
-  await build({
-    entryPoints: ["src/index.ts", "src/emitter.ts", "src/react.ts"],
+  const options = {
     outdir: `dist/${folder}`,
     bundle: true,
     packages: "external",
@@ -19,7 +21,9 @@ for (const [format, folder, type] of [["esm", "esm", "module"], ["cjs", "cjs", "
     minify: true,
     platform: "neutral",
     legalComments: "none",
-  });
+  };
+  await build({ ...options, entryPoints: ["src/index.ts"], mangleProps: INTERNAL });
+  await build({ ...options, entryPoints: ["src/emitter.ts", "src/react.ts"] });
   writeFileSync(`dist/${folder}/package.json`, `{"type":"${type}"}\n`);
 }
 

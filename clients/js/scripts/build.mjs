@@ -9,7 +9,7 @@ process.chdir(ROOT);
 rmSync("dist", { recursive: true, force: true });
 
 /** Names of what the files of the client call among themselves, made short; no name of the published API is like them. */
-const INTERNAL = /^(on[A-Z]\w*|owner|endAll|forgetListeners)$/;
+const INTERNAL = /^(on[A-Z]\w*|owner|endAll|forgetListeners|abandon|probe|pace|lasted|retryAfter)$/;
 
 for (const [format, folder, type] of [["esm", "esm", "module"], ["cjs", "cjs", "commonjs"]]) {
   const options = {

@@ -95,7 +95,7 @@ export class Carillon extends Events<CarillonEvents> {
     if (!Socket) throw new TypeError("there is no WebSocket here: pass one in the options, such as that of the package ws");
     this.#Socket = Socket;
     this.#tokens = new TokenKeeper(options.tokens, (error) => this.emit("problem", error));
-    const release = watchEnvironment(() => this.#onAwake());
+    const release = watchEnvironment((isOnline) => this.#onAwake(isOnline));
     const onAbort = () => void this.close();
     options.signal?.addEventListener("abort", onAbort);
     this.#release = () => {
@@ -216,8 +216,9 @@ export class Carillon extends Events<CarillonEvents> {
       this.#backoff.slower();
       this.#pace = Math.max(this.#pace / 2, 0.1);
     }
+    if (retryAfter !== undefined) return this.#comeBack(why, spread(retryAfter), false);
     const isFirstRefusal = verdict === "tokens" && this.#refusals === 1;
-    this.#comeBack(why, retryAfter ?? (isFirstRefusal ? 0 : this.#backoff.next()), retryAfter === undefined);
+    this.#comeBack(why, isFirstRefusal ? 0 : this.#backoff.next());
   }
 
   #comeBack(reason: DisconnectReason, wait: number, mayHurry = true): void {
@@ -226,13 +227,18 @@ export class Carillon extends Events<CarillonEvents> {
     this.#become({ status: "disconnected", reason, willRetry: true, retryAt: Date.now() + wait });
   }
 
-  /** The page is seen again or online again: a wait ends, a connection is doubted, and clocks may have gone on. */
-  #onAwake(): void {
+  /**
+   * The page is seen again or online again: a wait ends, a connection is doubted, and clocks may have gone on. An attempt
+   * that began without a network may hang in it.
+   */
+  #onAwake(isOnline: boolean): void {
     this.#tokens.check();
-    this.#session?.probe();
-    const isWaiting = this.#state.status === "disconnected" && this.#state.willRetry;
-    if (!isWaiting || !this.#mayHurry || Date.now() - this.#attemptedAt < LEAST_PAUSE_MS) return;
+    const { status } = this.#state;
+    if (status === "connected") return this.#session?.probe();
+    const mayOpen = status === "connecting" ? isOnline : this.#mayHurry;
+    if (!mayOpen || Date.now() - this.#attemptedAt < LEAST_PAUSE_MS) return;
     clearTimeout(this.#retry);
+    this.#session?.abandon();
     void this.#open();
   }
 
@@ -260,4 +266,9 @@ export class Carillon extends Events<CarillonEvents> {
     else if (state.status === "connected") this.emit("connected", state);
     else this.emit("disconnected", state.reason, state.willRetry);
   }
+}
+
+/** A wait that a node named, up to a fifth longer: it may have named it to many. */
+function spread(wait: number): number {
+  return Math.max(wait, LEAST_PAUSE_MS) * (1 + Math.random() / 5);
 }

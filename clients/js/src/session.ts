@@ -121,6 +121,11 @@ export class Session {
     this.#goodbye ??= setTimeout(() => this.#end(1006, "the node said no goodbye"), GOODBYE_MS);
   }
 
+  /** Ends it without a word to anybody. */
+  abandon(): void {
+    this.#end();
+  }
+
   #onText(text: unknown): void {
     this.#heard();
     let message: NodeMessage;
@@ -209,7 +214,7 @@ export class Session {
     if (this.#waiting.length) this.#drain = setTimeout(() => this.#send(), 1000 / most);
   }
 
-  #end(code: number, reason: string): void {
+  #end(code?: number, reason = ""): void {
     if (this.#isOver) return;
     this.#isOver = true;
     for (const timer of [this.#watch, this.#drain, this.#goodbye]) clearTimeout(timer);
@@ -217,6 +222,7 @@ export class Session {
     const answers = [...this.#answers.values()];
     this.#answers.clear();
     for (const answer of answers) answer(undefined);
+    if (code === undefined) return;
     const lasted = this.#connectedAt && Math.max(0, Date.now() - this.#connectedAt);
     this.owner.onEnd({ code, reason, error: this.#error, lasted, retryAfter: retryHint(reason), ...this.#refusal });
   }

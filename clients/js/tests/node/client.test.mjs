@@ -133,7 +133,7 @@ test("one subscription more than the node takes is refused", async (t) => {
   assert.deepEqual(all.filter(({ state }) => state === "refused").map(({ error }) => error.code), ["TOO_MANY_SUBSCRIPTIONS"]);
 });
 
-test("a full node's Retry-After is heard", async (t) => {
+test("a handshake that is refused for too many sessions is tried again, slower", async (t) => {
   const broker = await Broker.start(t, { LIMITS__SESSIONS_PER_USER: 1 });
   const first = clientOf(t, broker);
   await until(() => first.carillon.state.status === "connected");
@@ -141,4 +141,6 @@ test("a full node's Retry-After is heard", async (t) => {
   await until(() => carillon.state.status === "disconnected");
   assert.equal(carillon.state.willRetry, true);
   assert.equal(carillon.state.reason.closeCode, 4429);
+  await first.carillon.close();
+  await until(() => carillon.state.status === "connected");
 });

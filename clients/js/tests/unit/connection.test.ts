@@ -141,10 +141,22 @@ describe("coming back", () => {
     expect(node.last.of("REGISTER").flatMap(({ onEvents }) => onEvents).length).toBe(30);
   });
 
+  test("a wait that the node names is never none, and spread by a fifth", async () => {
+    for (const [reason, random, wait] of [["retry-after=0", 0, 1_000], ["retry after 10", 0.5, 11_000]] as const) {
+      vi.spyOn(Math, "random").mockReturnValue(random);
+      const { node, carillon } = setUp();
+      await settle();
+      node.last.end(1001, reason);
+      expect(waitOf(carillon.state)).toBe(wait);
+      void carillon.close();
+    }
+  });
+
   test("a wait that the node names wins, also over a page that awakes", async () => {
     const scope = new EventTarget();
     vi.stubGlobal("addEventListener", scope.addEventListener.bind(scope));
     vi.stubGlobal("removeEventListener", scope.removeEventListener.bind(scope));
+    vi.spyOn(Math, "random").mockReturnValue(0);
     const { node, carillon } = setUp();
     await settle();
     node.last.end(1001, "drains, retry-after=42");
@@ -159,6 +171,7 @@ describe("coming back", () => {
   });
 
   test("Retry-After of a refused handshake is heard where the socket tells it", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
     const { node, carillon } = setUp();
     await settle();
     const listeners: Record<string, (...args: unknown[]) => void> = {};
@@ -220,6 +233,36 @@ describe("awaking", () => {
     page.dispatchEvent(new Event("visibilitychange"));
     await settle();
     expect(node.sockets.length).toBe(2);
+  });
+
+  test("an attempt that hangs since the tunnel is left for a new one when the page is online, not when it is seen", async () => {
+    const node = new FakeNode();
+    node.welcome = "nothing";
+    const { carillon, states } = setUp({}, node);
+    await vi.advanceTimersByTimeAsync(2_000);
+    node.welcome = "connected";
+    page.visibilityState = "visible";
+    page.dispatchEvent(new Event("visibilitychange"));
+    await settle();
+    expect(node.sockets.length).toBe(1);
+    scope.dispatchEvent(new Event("online"));
+    await settle();
+    expect(node.sockets.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+    expect(carillon.state.status).toBe("connected");
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(statusOf(states)).toEqual(["connected"]);
+  });
+
+  test("tokens that hang since the tunnel are fetched anew when the page is online", async () => {
+    const tokens = vi.fn((): Promise<Tokens> => new Promise(() => {}));
+    const { carillon } = setUp({ tokens });
+    await vi.advanceTimersByTimeAsync(2_000);
+    tokens.mockImplementation(async () => tokensFor(3600));
+    scope.dispatchEvent(new Event("online"));
+    await settle();
+    expect(carillon.state.status).toBe("connected");
+    await vi.advanceTimersByTimeAsync(40_000);
+    expect(carillon.state.status).toBe("connected");
   });
 
   test("a page that flickers does not hammer", async () => {

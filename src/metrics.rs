@@ -2,9 +2,11 @@
 
 use crate::http::HttpError;
 use actix_web::http::StatusCode;
+use actors::bus::BusHealth;
 use actors::counters::{Counters, Ending, Limit};
 use actors::emitter::Emitted;
 use actors::hub::Welcome;
+use actors::protocol::codes::GapReason;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -34,6 +36,9 @@ enum MetricName {
     Upgrades,
     SessionQueueBytes,
     BusQueueBytes,
+    BusReady,
+    BusLosses,
+    Gaps,
 }
 
 impl MetricName {
@@ -51,6 +56,9 @@ impl MetricName {
             MetricName::Upgrades => "carillon_upgrades",
             MetricName::SessionQueueBytes => "carillon_session_queue_bytes",
             MetricName::BusQueueBytes => "carillon_bus_queue_bytes",
+            MetricName::BusReady => "carillon_bus_ready",
+            MetricName::BusLosses => "carillon_bus_losses",
+            MetricName::Gaps => "carillon_gaps",
         }
     }
 
@@ -70,6 +78,9 @@ impl MetricName {
             MetricName::Upgrades => "WebSocket upgrades by outcome",
             MetricName::SessionQueueBytes => "Bytes that wait in sessions for their sockets",
             MetricName::BusQueueBytes => "Bytes of event data between the bus and the sessions",
+            MetricName::BusReady => "1 while the node hears its bus and publishes on it",
+            MetricName::BusLosses => "How often a connection to the bus was lost",
+            MetricName::Gaps => "Subscriptions told that notifications may have been missed, by reason",
         }
     }
 }
@@ -175,19 +186,19 @@ struct DoorCounters {
 }
 
 impl Metrics {
-    /// Shows the broker's counters beside the doors' own.
-    pub fn new(broker: Arc<Counters>) -> Metrics {
+    /// Shows the broker's counters and the bus's health beside the doors' own counts.
+    pub fn new(broker: Arc<Counters>, bus_health: Arc<BusHealth>) -> Metrics {
         let doors = Arc::new(DoorCounters::default());
         let emit_seconds = Histogram::new(EMIT_SECONDS);
         let mut registry = Registry::default();
         registry.register(MetricName::EmitSeconds.as_str(), MetricName::EmitSeconds.help(), emit_seconds.clone());
-        registry.register_collector(Box::new(Collected { broker, doors: doors.clone() }));
+        registry.register_collector(Box::new(Collected { broker, bus_health, doors: doors.clone() }));
         Metrics { registry, doors, emit_seconds }
     }
 
-    /// Counts emits.
-    pub fn count_emits(&self, outcome: EmitOutcome, amount: u64) {
-        self.doors.emits[outcome as usize].fetch_add(amount, Relaxed);
+    /// Counts an emit.
+    pub fn count_emit(&self, outcome: EmitOutcome) {
+        self.doors.emits[outcome as usize].fetch_add(1, Relaxed);
     }
 
     /// Counts an upgrade.
@@ -211,6 +222,7 @@ impl Metrics {
 /// Reads the atomics when the page is asked for.
 struct Collected {
     broker: Arc<Counters>,
+    bus_health: Arc<BusHealth>,
     doors: Arc<DoorCounters>,
 }
 
@@ -228,6 +240,10 @@ impl Collector for Collected {
         gauge(&mut encoder, MetricName::Channels, broker.channels.value())?;
         gauge(&mut encoder, MetricName::SessionQueueBytes, broker.session_queue_bytes.value())?;
         gauge(&mut encoder, MetricName::BusQueueBytes, broker.bus_queue_bytes.value())?;
+        gauge(&mut encoder, MetricName::BusReady, self.bus_health.is_ready().into())?;
+        counter(&mut encoder, MetricName::BusLosses, broker.bus_losses.value())?;
+        let gaps = GapReason::ALL.into_iter().map(|reason| (reason.as_str().to_lowercase(), broker.gaps(reason)));
+        family(&mut encoder, MetricName::Gaps, "reason", gaps)?;
         counter(&mut encoder, MetricName::Notifications, broker.notifications.value())?;
         counter(&mut encoder, MetricName::ConditionDrops, broker.condition_drops.value())?;
         let closes = Ending::all().map(|ending| (ending.label(), broker.closes(ending)));
@@ -278,11 +294,13 @@ mod tests {
     fn the_page_shows_every_metric_and_ends_as_openmetrics_wants() {
         let broker = Arc::new(Counters::default());
         broker.sessions.add(3);
-        let metrics = Metrics::new(broker);
-        metrics.count_emits(EmitOutcome::Duplicate, 2);
+        let metrics = Metrics::new(broker, Arc::new(BusHealth::always()));
+        metrics.count_emit(EmitOutcome::Duplicate);
         let text = metrics.text().expect("a page");
         assert!(text.contains("carillon_sessions 3"), "{text}");
-        assert!(text.contains("carillon_emits_total{outcome=\"duplicate\"} 2"), "{text}");
+        assert!(text.contains("carillon_emits_total{outcome=\"duplicate\"} 1"), "{text}");
+        assert!(text.contains("carillon_bus_ready 1"), "{text}");
+        assert!(text.contains("carillon_gaps_total{reason=\"bus_reconnected\"} 0"), "{text}");
         assert!(text.contains("carillon_closes_total{code=\"4430\"} 0"), "{text}");
         assert!(text.ends_with("# EOF\n"), "{text}");
     }

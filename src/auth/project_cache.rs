@@ -1,4 +1,4 @@
-//! Projects with their keys made ready, kept for `auth.cache_seconds`.
+//! Projects with their keys made ready, kept for `catalogue.cache_seconds`.
 //!
 //! Bounded in number, so that tokens with made-up projects can't grow memory; such a name is remembered as unknown for a
 //! short while, so that they can't keep the catalogue busy either. Callers that miss the same project at once share one look-up.
@@ -59,7 +59,7 @@ impl ProjectCache {
         ProjectCache { catalogue, clock, max_age, slots: Cache::new(MAX_PROJECTS) }
     }
 
-    /// The project as it was at most `auth.cache_seconds` ago.
+    /// The project as it was at most `catalogue.cache_seconds` ago.
     ///
     /// # Errors
     /// [`TokenError::UnknownProject`]; [`TokenError::Unavailable`] where the catalogue fails and nothing is held.

@@ -82,8 +82,9 @@ pub fn run() -> ExitCode {
 fn serve(file: Option<&Path>) -> Result<(), Failure> {
     let settings = Loaded::from_process(file)?.settings;
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(LOG_FILTER))
-        // Below this level it shows requests as they came, tokens included.
-        .filter_module("actix_http", log::LevelFilter::Info)
+        // It says nothing that an operator can act on: each malformed request of a stranger, and below that requests as
+        // they came, tokens included.
+        .filter_module("actix_http", log::LevelFilter::Off)
         .init();
     node::serve(settings).map_err(|failure| Failure::Node(failure.to_string()))
 }

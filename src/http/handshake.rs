@@ -4,6 +4,7 @@ use super::error::HttpError;
 use actix_http::header::{self, HeaderMap, HeaderName};
 use actix_http::{Method, RequestHead, StatusCode, Version};
 use actors::protocol::codes::ErrorCode;
+use actors::protocol::messages::{API_TOKEN, USER_TOKEN};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
@@ -16,11 +17,8 @@ const SUBPROTOCOL: &str = "carillon.v1";
 const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 const KEY_BYTES: usize = 16;
-const API_TOKEN: &str = "x-am-authorization";
-const USER_TOKEN: &str = "x-am-user-authorization";
 
-/// A handshake that is in order.
-#[derive(Debug)]
+/// A handshake that is in order. Not `Debug`: it holds tokens.
 pub struct Handshake<'a> {
     accept: String,
     speaks_subprotocol: bool,

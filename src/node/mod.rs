@@ -1,9 +1,10 @@
 //! One running node: which parts there are, the order of their start, and the order of their stop.
 //!
 //! Start: the data folder is locked, the catalogue opened, the bus arbiter with registry and emitter started, then the
-//! workers with a hub each; the port is bound last, so that whoever reaches it is served. Stop: not ready any more, no
+//! workers with a hub each; the port is bound early, so that a taken one is said at once, and served last. Stop: not ready any more, no
 //! new sessions, every session told 1001, then HTTP drained. Nothing but the command line and tests imports this.
 
+mod bus;
 mod demo;
 mod listener;
 mod stop;
@@ -20,13 +21,12 @@ use actix_server::Server;
 use actix_service::map_config;
 use actix_web::dev::AppConfig;
 use actix_web::{App, web};
-use actors::bus::SharedBus;
-use actors::bus::local::LocalBus;
+use actors::bus::redis::RedisAddressError;
 use actors::counters::Counters;
-use actors::emitter::{Emitter, EmitterSettings};
 use actors::hub::{SessionHub, announce};
 use actors::registry::SessionRegistry;
 use actors::session::{Conduct, SessionContext, SessionSettings, on_client_message, on_open};
+use bus::{BusParts, start_bus};
 use listener::{AddressFile, listen};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -35,6 +35,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use stop::{Hubs, StopSignals, http_seconds, stop};
+
+/// How long a client may go on sending a body whose answer it has not read yet.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Why a node did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +52,8 @@ pub enum NodeError {
     Randomness(String),
     #[error("the bus did not start")]
     Bus,
+    #[error("bus.redis.url: {0}")]
+    BusAddress(#[from] RedisAddressError),
     #[error("the server stopped: {0}")]
     Server(#[from] io::Error),
 }
@@ -72,7 +77,8 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
     log::info!("node {} listens on http://{address}", node.doors.node);
-    if is_first_start || address.ip().is_loopback() {
+    // Production turns `catalogue.demo` off, and nobody else should find tokens in what a service printed.
+    if settings.catalogue.demo && (is_first_start || address.ip().is_loopback()) {
         demo::tell(catalogue.as_ref(), &ProjectName::demo(), address).await;
     }
     let result = server.await;
@@ -115,7 +121,8 @@ impl Node {
         let number = random_number()?;
         let node: Arc<str> = format!("{:08x}", number >> 32).into();
         let bus_arbiter = Arbiter::new();
-        let (registry, emitter) = start_bus(&bus_arbiter, settings, number, counters.clone()).await?;
+        let BusParts { registry, emitter, health } =
+            start_bus(&bus_arbiter, settings, number, counters.clone()).await?;
         let auth = (settings.auth.leeway_seconds, settings.catalogue.cache_seconds);
         let authenticator = Arc::new(Authenticator::new(catalogue, auth.0, auth.1));
         let admission_limits = AdmissionLimits {
@@ -124,7 +131,7 @@ impl Node {
             sessions_per_address: settings.limits.sessions_per_address,
         };
         let admission = Admission::new(admission_limits, counters.clone());
-        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, emitter, counters);
+        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, emitter, health, counters);
         Ok(Node {
             settings: settings.clone(),
             doors: web::Data::new(doors),
@@ -152,6 +159,8 @@ impl Node {
             let app = App::new().app_data(worker.doors.clone()).configure(http::routes);
             HttpService::build()
                 .tcp_nodelay(true)
+                // An answer in front of an unread body survives only if the rest is read for a while.
+                .client_disconnect_timeout(LINGER)
                 .graceful_shutdown_signal(move || {
                     let drained = drained.clone();
                     async move { drained.notified().await }
@@ -242,28 +251,4 @@ fn session_settings(settings: &Settings, node: Arc<str>) -> SessionSettings {
 
 fn random_number() -> Result<u64, NodeError> {
     getrandom::u64().map_err(|error| NodeError::Randomness(error.to_string()))
-}
-
-/// Starts what lives on the bus arbiter.
-async fn start_bus(
-    arbiter: &Arbiter,
-    settings: &Settings,
-    node: u64,
-    counters: Arc<Counters>,
-) -> Result<(Addr<SessionRegistry>, Addr<Emitter>), NodeError> {
-    let (started, start) = tokio::sync::oneshot::channel();
-    let queued_bytes = u32::try_from(settings.limits.queued_bytes).unwrap_or(u32::MAX);
-    let emitter_settings = EmitterSettings {
-        emits_per_second: settings.limits.emits_per_second,
-        idempotency_keys: settings.limits.idempotency_keys,
-        idempotency_window: Duration::from_secs(settings.limits.idempotency_seconds),
-    };
-    arbiter.spawn(async move {
-        let bus: SharedBus = Rc::new(LocalBus::new(queued_bytes, counters.clone()));
-        let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
-        let emitter = Emitter::new(bus, node, emitter_settings, counters).start();
-        // Nobody waits any more where the node has been stopped meanwhile.
-        let _ = started.send((registry, emitter));
-    });
-    start.await.map_err(|_| NodeError::Bus)
 }

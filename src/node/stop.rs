@@ -56,7 +56,9 @@ pub(super) async fn stop(mut signals: StopSignals, doors: web::Data<Doors>, hubs
     loop {
         let hubs = hubs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // Asked again each time: an upgrade that was under way may have brought another one.
-        let left = join_all(hubs.iter().map(|hub| hub.send(CloseAll(CloseCode::GoingAway)))).await;
+        let asked = join_all(hubs.iter().map(|hub| hub.send(CloseAll(CloseCode::GoingAway))));
+        let time_left = deadline.saturating_duration_since(Instant::now());
+        let Ok(left) = tokio::time::timeout(time_left, asked).await else { break };
         let left: usize = left.into_iter().map(|count| count.unwrap_or(0)).sum();
         if left == 0 || Instant::now() >= deadline {
             break;

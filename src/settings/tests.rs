@@ -19,7 +19,9 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("catalogue.kind", "'embedded'", "embedded"),
     ("catalogue.cache_seconds", "7", "7"),
     ("catalogue.demo", "false", "false"),
-    ("bus.kind", "'local'", "local"),
+    ("bus.kind", "'redis'", "redis"),
+    ("bus.redis.url", "'rediss://a.example:7000/1'", "rediss://a.example:7000/1"),
+    ("bus.redis.prefix", "'other:'", "other:"),
     ("auth.leeway_seconds", "0", "0"),
     ("session.ping_seconds", "2", "2"),
     ("session.send_buffer_bytes", "300000", "300000"),
@@ -57,7 +59,13 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
     ("catalogue.cache_seconds", "0"),
     ("catalogue.cache_seconds", "86401"),
     ("catalogue.demo", "1"),
-    ("bus.kind", "'redis'"),
+    ("bus.kind", "'nats'"),
+    ("bus.redis.url", "'http://a.example'"),
+    ("bus.redis.url", "'redis://'"),
+    ("bus.redis.url", "''"),
+    ("bus.redis.prefix", "''"),
+    ("bus.redis.prefix", "'a b'"),
+    ("bus.redis.prefix", "'aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff12345'"),
     ("auth.leeway_seconds", "301"),
     ("session.ping_seconds", "0"),
     ("session.ping_seconds", "3601"),
@@ -106,16 +114,23 @@ fn refusal(file: &str, environment: &[(&str, &str)]) -> String {
 }
 
 fn line(key: &str, value: &str) -> String {
-    let (section, key) = key.split_once('.').unwrap();
+    let (section, key) = key.rsplit_once('.').unwrap();
     format!("[{section}]\n{key} = {value}\n")
 }
 
 fn by_key(sections: &toml::Table) -> BTreeMap<String, Value> {
-    let keys = |(section, keys): (&String, &Value)| {
-        let section = section.clone();
-        keys.as_table().unwrap().clone().into_iter().map(move |(key, value)| (format!("{section}.{key}"), value))
-    };
-    sections.iter().flat_map(keys).collect()
+    let mut values = BTreeMap::new();
+    for (section, keys) in sections {
+        for (key, value) in keys.as_table().unwrap() {
+            match value.as_table() {
+                Some(nested) => {
+                    values.extend(nested.iter().map(|(last, v)| (format!("{section}.{key}.{last}"), v.clone())))
+                }
+                None => drop(values.insert(format!("{section}.{key}"), value.clone())),
+            }
+        }
+    }
+    values
 }
 
 fn values(settings: &Settings) -> BTreeMap<String, Value> {
@@ -219,7 +234,7 @@ fn an_unknown_key_of_a_file_is_refused_with_the_nearest_known_one() {
     assert!(refusal("[http]\nbnid = 1", &[]).ends_with("), did you mean http.bind?"));
     assert!(refusal("[htpp]\nbind = 1", &[]).ends_with("did you mean http.bind?"));
     assert!(refusal("ping_seconds = 1", &[]).ends_with("did you mean session.ping_seconds?"));
-    assert!(refusal("[limits.sessions]\nuser = 1", &[]).starts_with("limits.sessions: must be a whole number"));
+    assert!(refusal("[limits.sessions]\nuser = 1", &[]).starts_with("limits.sessions.user: no such key ("));
 }
 
 #[test]
@@ -240,7 +255,7 @@ fn variables_that_are_not_ours_are_ignored() {
 #[test]
 fn all_problems_are_told_at_once_and_each_in_one_line() {
     let file = "[http]\nbind = 'localhost:1'\nworkers = 2000\n\"a\\nb\" = 1\n[session]\nping_seconds = 'x'\n";
-    let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "redis")]).unwrap_err();
+    let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "nats")]).unwrap_err();
     let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
     for key in ["http.bind: ", "http.workers: ", r"http.a\nb: ", "session.ping_seconds: ", "bus.kind: "] {
         assert_eq!(lines.iter().filter(|line| line.starts_with(key)).count(), 1, "{key} in {lines:?}");
@@ -270,4 +285,17 @@ fn the_listing_is_a_settings_file_that_says_the_same() {
     assert_eq!(load(&listing, &[]).unwrap().settings, loaded.settings, "{listing}");
     assert!(listing.contains("  # CARILLON__DATA__DIR\n"), "{listing}");
     assert!(listing.contains("workers = 0  # default\n"), "{listing}");
+}
+
+#[test]
+fn the_listing_shows_no_password_of_the_bus() {
+    let variable = ("CARILLON__BUS__REDIS__URL", "rediss://ann:open-sesame@a.example:7000/3");
+    let loaded = load("", &[variable]).unwrap();
+    assert_eq!(loaded.settings.bus.redis.url.expose(), variable.1);
+    let listing = loaded.to_toml();
+    let line = "url = \"rediss://ann:***@a.example:7000/3\"  # CARILLON__BUS__REDIS__URL\n";
+    assert!(listing.contains(line), "{listing}");
+    for text in [listing, format!("{loaded:?}"), refusal("[http]\nworkers = -1", &[variable])] {
+        assert!(!text.contains("sesame"), "{text}");
+    }
 }

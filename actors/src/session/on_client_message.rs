@@ -51,12 +51,13 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
         answer: PendingAnswer::new(guid),
     };
     for entry in entries {
-        if session.subscriptions.len() + registration.wishes.len() >= ctx.settings.subscriptions {
-            ctx.counters.count_limit(Limit::Subscriptions);
-            registration.answer.refuse(entry, &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
-        } else {
-            let id = session.subscriptions.next_event_id();
-            registration::add_entry(&mut registration, entry, id);
+        let has_room = session.subscriptions.len() + registration.wishes.len() < ctx.settings.subscriptions;
+        match session.subscriptions.next_event_id().filter(|_| has_room) {
+            Some(id) => registration::add_entry(&mut registration, entry, id),
+            None => {
+                ctx.counters.count_limit(Limit::Subscriptions);
+                registration.answer.refuse(entry, &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
+            }
         }
     }
     if registration.wishes.is_empty() {

@@ -22,6 +22,11 @@ pub struct Readable {
     pub is_read_closed: bool,
 }
 
+/// The turn has come for what an earlier one left unread.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct ReadOn;
+
 /// Bytes that came before the session had its socket.
 pub struct Feed<'a>(pub &'a mut [u8]);
 
@@ -33,7 +38,19 @@ impl Handler<Readable> for Session {
     type Result = ();
 
     fn handle(&mut self, message: Readable, ctx: &mut SessionContext) {
-        self.read(message.is_read_closed, ctx);
+        if !self.is_unread {
+            self.read(message.is_read_closed, ctx);
+        }
+    }
+}
+
+impl Handler<ReadOn> for Session {
+    type Result = ();
+
+    fn handle(&mut self, _: ReadOn, ctx: &mut SessionContext) {
+        self.is_unread = false;
+        // Until the socket is empty: what its readiness said is of an earlier turn.
+        self.read(true, ctx);
     }
 }
 
@@ -74,8 +91,9 @@ impl Session {
             }
         }
         ctx.scratch = scratch;
-        if ctx.state() == ActorState::Running {
-            ctx.unread.push((self.reference, is_read_closed));
+        if ctx.state() == ActorState::Running && !self.is_unread {
+            self.is_unread = true;
+            ctx.unread.push(self.reference);
         }
     }
 

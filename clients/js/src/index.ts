@@ -1,5 +1,5 @@
 export { Carillon } from "./carillon.js";
-export type { CarillonEvents, CarillonOptions, ConnectionState, DisconnectReason } from "./carillon.js";
+export type { CarillonEvents, CarillonOptions, ConnectionState, DisconnectReason } from "./connection_state.js";
 export { CarillonError } from "./errors.js";
 export { Events } from "./events.js";
 export type { Listeners } from "./events.js";

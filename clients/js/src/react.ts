@@ -1,6 +1,7 @@
 /** Hooks for React 18 and later. A client made by another copy of this package will do: only types are imported. */
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
-import type { Carillon, ConnectionState } from "./carillon.js";
+import type { Carillon } from "./carillon.js";
+import type { ConnectionState } from "./connection_state.js";
 import type { CarillonError } from "./errors.js";
 import type { NotificationMeta, SubscriptionOptions, SubscriptionState } from "./subscription.js";
 

@@ -1,7 +1,7 @@
 // A broker of the imagination: sockets that the test ends, and answers as the protocol has them.
 
-import { vi } from "vitest";
-import { Carillon, type CarillonOptions, type ConnectionState, type Tokens } from "../../src/index.js";
+import { afterEach, beforeEach, vi } from "vitest";
+import { Carillon, type CarillonOptions, type ConnectionState, type Subscription, type Tokens } from "../../src/index.js";
 
 type Message = Record<string, any>;
 
@@ -125,4 +125,45 @@ export function setUp(options: Partial<CarillonOptions> = {}, node = new FakeNod
 /** Lets promises and timers of no wait come to their end. */
 export async function settle(): Promise<void> {
   await vi.advanceTimersByTimeAsync(0);
+}
+
+type Disconnected = Extract<ConnectionState, { status: "disconnected" }>;
+
+/** The names of states. */
+export function statusOf(states: ConnectionState[]): string[] {
+  return states.map(({ status }) => status);
+}
+
+/** How long a client waits for its next attempt, in milliseconds. */
+export function waitOf(state: ConnectionState | undefined): number {
+  return (state as Disconnected).retryAt! - Date.now();
+}
+
+/** A clock that the test moves; a fresh one for each test of a file. */
+export function useFakeClock(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: 1_800_000_000_000 });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+}
+
+/** What a subscription tells, in order. */
+export function record(subscription: Subscription<any>): string[] {
+  const told: string[] = [];
+  subscription.on("notification", (data) => told.push(`notification ${JSON.stringify(data)}`));
+  subscription.on("gap", (reason) => told.push(`gap ${reason}`));
+  subscription.on("registering", () => told.push("registering"));
+  subscription.on("registered", () => told.push("registered"));
+  subscription.on("refused", ({ code }) => told.push(`refused ${code}`));
+  subscription.on("ended", (reason) => told.push(`ended ${reason}`));
+  return told;
+}
+
+/** Ends the session and waits for the next. */
+export async function reconnect(node: FakeNode, closeCode = 1001): Promise<void> {
+  node.last.end(closeCode);
+  await vi.advanceTimersByTimeAsync(5_000);
 }

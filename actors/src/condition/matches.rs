@@ -5,13 +5,39 @@
 
 use super::compare::position_in;
 use super::document::{Document, Kind, Leaf, Value, any_at, any_in_element};
-use super::{Condition, ElemMatch, Expression, JsonType, ListItem, Literal, Path, Predicate};
+use super::{Condition, ElemMatch, Expression, JsonType, ListItem, Literal, Path, Pattern, Predicate, bounds};
+use std::cell::Cell;
 use std::cmp::Ordering;
 
 impl Condition {
-    /// Whether the event data meets the condition.
+    /// Whether the event data meets the condition; false too where to find out would take more than
+    /// [`bounds::STEPS`].
     pub fn matches(&self, document: &Document<'_>) -> bool {
-        expression_holds(&self.root, Origin::Document(document.root()))
+        let effort = Effort { steps_left: Cell::new(Some(bounds::STEPS)) };
+        expression_holds(&self.root, Origin::Document(document.root()), &effort) && effort.steps_left.get().is_some()
+    }
+}
+
+/// What a condition may still do on one emit. Once it is spent nothing is looked at any more, and what comes out means
+/// nothing.
+struct Effort {
+    steps_left: Cell<Option<usize>>,
+}
+
+impl Effort {
+    /// Takes steps; answers whether there were not so many left.
+    fn is_spent_by(&self, steps: usize) -> bool {
+        let left = self.steps_left.get().and_then(|left| left.checked_sub(steps));
+        self.steps_left.set(left);
+        left.is_none()
+    }
+
+    fn is_spent_by_value(&self, value: &Value<'_>) -> bool {
+        self.is_spent_by(1 + value.raw().len() / 8)
+    }
+
+    fn is_match(&self, pattern: &Pattern, text: &str) -> bool {
+        !self.is_spent_by(pattern.weight * text.len()) && pattern.regex.is_match(text)
     }
 }
 
@@ -33,35 +59,41 @@ impl<'d> Origin<'d> {
 }
 
 // Recursion follows the condition, which is at most `bounds::DEPTH` deep.
-fn expression_holds(expression: &Expression, origin: Origin<'_>) -> bool {
+fn expression_holds(expression: &Expression, origin: Origin<'_>, effort: &Effort) -> bool {
     match expression {
-        Expression::And(all) => all.iter().all(|each| expression_holds(each, origin)),
-        Expression::Or(any) => any.iter().any(|each| expression_holds(each, origin)),
-        Expression::Nor(none) => !none.iter().any(|each| expression_holds(each, origin)),
-        Expression::Field { path, predicate } => path_holds(predicate, path, origin),
+        Expression::And(all) => all.iter().all(|each| expression_holds(each, origin, effort)),
+        Expression::Or(any) => any.iter().any(|each| expression_holds(each, origin, effort)),
+        Expression::Nor(none) => !none.iter().any(|each| expression_holds(each, origin, effort)),
+        Expression::Field { path, predicate } => path_holds(predicate, path, origin, effort),
     }
 }
 
 /// Whether a predicate holds for the values at a path.
-fn path_holds(predicate: &Predicate, path: &Path, origin: Origin<'_>) -> bool {
-    let any = |leaf, holds: &mut dyn FnMut(Value<'_>) -> bool| origin.any_at(path, leaf, holds);
+fn path_holds(predicate: &Predicate, path: &Path, origin: Origin<'_>, effort: &Effort) -> bool {
+    let any = |leaf, holds: &mut dyn FnMut(Value<'_>) -> bool| {
+        origin.any_at(path, leaf, &mut |value| effort.is_spent_by_value(&value) || holds(value))
+    };
     match predicate {
         Predicate::Ne(literal) => !any(Leaf::Elements, &mut |value| value.equals(literal)),
-        Predicate::Nin(items) => !any(Leaf::Elements, &mut |value| is_in(items, &value)),
+        Predicate::Nin(items) => !any(Leaf::Elements, &mut |value| is_in(items, &value, effort)),
         Predicate::Exists(wanted) => *wanted == any(Leaf::Whole, &mut |value| !value.is_missing()),
-        Predicate::Not(all) => !all.iter().all(|each| path_holds(each, path, origin)),
+        Predicate::Not(all) => !all.iter().all(|each| path_holds(each, path, origin, effort)),
         Predicate::All(items) => {
             let mut unmet = Unmet::new(items);
-            any(Leaf::Elements, &mut |value| unmet.meet(&value))
+            any(Leaf::Elements, &mut |value| unmet.meet(&value, effort))
         }
-        Predicate::AllElemMatch(all) => all.iter().all(|each| any(Leaf::Whole, &mut |value| has_element(&value, each))),
-        Predicate::Size(_) | Predicate::ElemMatch(_) => any(Leaf::Whole, &mut |value| value_holds(predicate, &value)),
-        _ => any(Leaf::Elements, &mut |value| value_holds(predicate, &value)),
+        Predicate::AllElemMatch(all) => {
+            all.iter().all(|each| any(Leaf::Whole, &mut |value| has_element(&value, each, effort)))
+        }
+        Predicate::Size(_) | Predicate::ElemMatch(_) => {
+            any(Leaf::Whole, &mut |value| value_holds(predicate, &value, effort))
+        }
+        _ => any(Leaf::Elements, &mut |value| value_holds(predicate, &value, effort)),
     }
 }
 
 /// Whether a predicate holds for one value, an array standing for itself alone.
-fn value_holds(predicate: &Predicate, value: &Value<'_>) -> bool {
+fn value_holds(predicate: &Predicate, value: &Value<'_>, effort: &Effort) -> bool {
     match predicate {
         Predicate::Eq(literal) => value.equals(literal),
         Predicate::Ne(literal) => !value.equals(literal),
@@ -69,17 +101,17 @@ fn value_holds(predicate: &Predicate, value: &Value<'_>) -> bool {
         Predicate::Gte(literal) => compares(value, literal, Ordering::is_ge),
         Predicate::Lt(literal) => compares(value, literal, Ordering::is_lt),
         Predicate::Lte(literal) => compares(value, literal, Ordering::is_le),
-        Predicate::In(items) => is_in(items, value),
-        Predicate::Nin(items) => !is_in(items, value),
+        Predicate::In(items) => is_in(items, value, effort),
+        Predicate::Nin(items) => !is_in(items, value, effort),
         Predicate::Exists(wanted) => *wanted != value.is_missing(),
         Predicate::Type(types) => types.iter().any(|&wanted| is_type(value, wanted)),
         Predicate::Size(wanted) => value.kind() == Kind::Array && value.elements().count() as u64 == *wanted,
-        Predicate::All(items) => Unmet::new(items).meet(value),
-        Predicate::AllElemMatch(all) => all.iter().all(|each| has_element(value, each)),
-        Predicate::ElemMatch(each) => has_element(value, each),
-        Predicate::Regex(pattern) => value.as_str().is_some_and(|text| pattern.regex.is_match(&text)),
+        Predicate::All(items) => Unmet::new(items).meet(value, effort),
+        Predicate::AllElemMatch(all) => all.iter().all(|each| has_element(value, each, effort)),
+        Predicate::ElemMatch(each) => has_element(value, each, effort),
+        Predicate::Regex(pattern) => value.as_str().is_some_and(|text| effort.is_match(pattern, &text)),
         Predicate::Mod { divisor, remainder } => has_remainder(value, *divisor, *remainder),
-        Predicate::Not(all) => !all.iter().all(|each| value_holds(each, value)),
+        Predicate::Not(all) => !all.iter().all(|each| value_holds(each, value, effort)),
     }
 }
 
@@ -88,12 +120,12 @@ fn compares(value: &Value<'_>, literal: &Literal, wanted: fn(Ordering) -> bool) 
     value.kind() == literal.kind() && wanted(value.order(literal))
 }
 
-fn is_in(items: &[ListItem], value: &Value<'_>) -> bool {
-    position_in(items, value).is_some() || patterns_met(items, value).next().is_some()
+fn is_in(items: &[ListItem], value: &Value<'_>, effort: &Effort) -> bool {
+    position_in(items, value).is_some() || patterns_met(items, value, effort).next().is_some()
 }
 
 /// The positions of the patterns in a list that a value meets. Patterns stand at its end.
-fn patterns_met<'i>(items: &'i [ListItem], value: &Value<'_>) -> impl Iterator<Item = usize> + 'i {
+fn patterns_met<'i>(items: &'i [ListItem], value: &Value<'_>, effort: &'i Effort) -> impl Iterator<Item = usize> + 'i {
     let has_patterns = matches!(items.last(), Some(ListItem::Pattern(_)));
     let text = has_patterns.then(|| value.as_str().map(String::from)).flatten();
     items
@@ -104,7 +136,7 @@ fn patterns_met<'i>(items: &'i [ListItem], value: &Value<'_>) -> impl Iterator<I
             ListItem::Pattern(pattern) => Some((at, pattern)),
             ListItem::Value(_) => None,
         })
-        .filter(move |(_, pattern)| text.as_ref().is_some_and(|text| pattern.regex.is_match(text)))
+        .filter(move |(_, pattern)| text.as_ref().is_some_and(|text| effort.is_match(pattern, text)))
         .map(|(at, _)| at)
 }
 
@@ -122,25 +154,28 @@ impl<'i> Unmet<'i> {
     }
 
     /// Takes off what `value` meets; true when that was the last. An empty `$all` is never met.
-    fn meet(&mut self, value: &Value<'_>) -> bool {
+    fn meet(&mut self, value: &Value<'_>, effort: &Effort) -> bool {
         if let Some(at) = position_in(self.items, value) {
             self.bits &= !(1 << at);
         }
-        for at in patterns_met(self.items, value) {
+        for at in patterns_met(self.items, value, effort) {
             self.bits &= !(1 << at);
         }
         self.bits == 0 && !self.items.is_empty()
     }
 }
 
-fn has_element(value: &Value<'_>, wanted: &ElemMatch) -> bool {
+fn has_element(value: &Value<'_>, wanted: &ElemMatch, effort: &Effort) -> bool {
     value.kind() == Kind::Array
-        && value.elements().any(|element| match wanted {
-            ElemMatch::Criteria(expression) => {
-                matches!(element.kind(), Kind::Object | Kind::Array)
-                    && expression_holds(expression, Origin::Element(element))
-            }
-            ElemMatch::Predicates(all) => all.iter().all(|each| value_holds(each, &element)),
+        && value.elements().any(|element| {
+            effort.is_spent_by_value(&element)
+                || match wanted {
+                    ElemMatch::Criteria(expression) => {
+                        matches!(element.kind(), Kind::Object | Kind::Array)
+                            && expression_holds(expression, Origin::Element(element), effort)
+                    }
+                    ElemMatch::Predicates(all) => all.iter().all(|each| value_holds(each, &element, effort)),
+                }
         })
 }
 

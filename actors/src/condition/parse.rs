@@ -3,6 +3,7 @@
 //! Criteria are read as a [`Document`] of few levels first, so that what follows may recurse. What is not understood
 //! is refused, never skipped: a condition that says less than its author meant would tell what should not be told.
 
+mod folding;
 mod list;
 mod literal;
 mod operators;
@@ -45,11 +46,17 @@ struct Budget {
     operators: usize,
     /// Bytes of compiled patterns.
     pattern_bytes: usize,
+    /// Letters in brackets of patterns that ignore case.
+    folded_letters: usize,
 }
 
 impl Default for Budget {
     fn default() -> Budget {
-        Budget { operators: bounds::OPERATORS, pattern_bytes: bounds::PATTERN_BYTES }
+        Budget {
+            operators: bounds::OPERATORS,
+            pattern_bytes: bounds::PATTERN_BYTES,
+            folded_letters: bounds::FOLDED_LETTERS,
+        }
     }
 }
 

@@ -53,7 +53,8 @@ struct Walk<'d, 'w> {
     segments: &'w [Segment],
     leaf: Leaf,
     /// With several numeric segments one place may be reached on exponentially many ways (by an index here or a
-    /// field there); each (place, segment) is gone through once.
+    /// field there); each (place, segment) is gone through once. Only arrays and what an index names are asked for:
+    /// the elements of a wide array are reached from it alone.
     visited: Option<HashSet<(u32, usize)>>,
     on_value: &'w mut dyn FnMut(Value<'d>) -> bool,
 }
@@ -94,8 +95,12 @@ impl<'d, 'w> Walk<'d, 'w> {
             return false;
         }
         let wanted = self.segments[taken].index;
+        let named_before = taken.checked_sub(1).and_then(|before| self.segments[before].index);
         for (index, element) in (0_u32..).zip(array.elements()) {
-            if element.kind() == Kind::Object && self.is_first_visit(element, taken) && self.in_object(element, taken) {
+            if element.kind() == Kind::Object
+                && (named_before != Some(index) || self.is_first_visit(element, taken))
+                && self.in_object(element, taken)
+            {
                 return true;
             }
             if wanted == Some(index) && self.at_index(element, taken + 1) {

@@ -50,6 +50,38 @@ fn an_all_of_a_hundred_values_walks_a_wide_array_once() {
     assert!(!matches(&json!({"a": {"$all": [0, 40_000]}}).to_string(), &data));
 }
 
+#[test]
+fn what_takes_too_many_steps_is_not_met_whatever_it_asks() {
+    let data = format!("{{\"a\":[{}],\"b\":1}}", vec!["1"; 100_000].join(","));
+    let unmet: Vec<Value> = (2..40).map(|number| json!({ "a": number })).collect();
+    assert!(matches(&json!({ "$nor": unmet[..3] }).to_string(), &data));
+    assert!(!matches(&json!({ "$nor": unmet }).to_string(), &data));
+    assert!(!matches(&json!({ "$or": [{ "$or": unmet }, { "b": 1 }] }).to_string(), &data));
+    let elements = json!({ "a": { "$not": { "$elemMatch": { "$nin": [1] } } } });
+    assert!(matches(&elements.to_string(), &data));
+}
+
+#[test]
+fn the_heavier_a_pattern_the_shorter_the_texts_that_it_is_tried_on() {
+    let text = |length: usize| json!({ "a": "ab".repeat(length / 2) }).to_string();
+    let light = json!({ "a": { "$regex": "b$" } }).to_string();
+    assert!(matches(&light, &text(256 * 1024)));
+    let heavy = json!({ "a": { "$regex": "a(?:a?b?){60}$" } }).to_string();
+    assert!(matches(&heavy, &text(5_000)));
+    assert!(!matches(&heavy, &text(100_000)));
+}
+
+#[test]
+fn many_ways_to_one_wide_array_are_gone_once_for_each_segment() {
+    let (open, close) = ("[{\"0\":".repeat(60), "}]".repeat(60));
+    let data = format!("{open}[{}]{close}", vec!["{}"; 10_000].join(","));
+    let path = vec!["0"; 100].join(".");
+    let path = crate::condition::parse::read_path(&path).expect("short");
+    let mut looked_at = 0;
+    Document::parse(&data).expect("valid").for_each_candidate(&path, &mut |_| looked_at += 1);
+    assert!(looked_at <= 100 * 10_100, "{looked_at}");
+}
+
 // Few values, so that criteria and data often meet.
 fn scalar() -> impl Strategy<Value = Value> {
     select(vec![json!(null), json!(true), json!(0), json!(1), json!(2.5), json!("a"), json!("ab")])

@@ -1,12 +1,13 @@
 //! `$regex` with its `$options`.
 //!
 //! Patterns are those of the `regex` crate, which run in time linear in the text. Where it differs from MongoDB's
-//! PCRE: no look-around and no backreferences; `$` does not match before a line feed at the end; a `{` that begins no
+//! PCRE: no look-around, no backreferences, and with `i` neither `\p` nor more than some thousand letters in brackets; `$` does not match before a line feed at the end; a `{` that begins no
 //! repetition must be escaped, and so must a `[` inside brackets; `\b` knows all letters. As in PCRE, `\d`, `\s` and
 //! `\w` know ASCII only.
 
 use super::super::document::Value;
 use super::super::{ConditionError, Pattern, bounds};
+use super::folding;
 use super::literal::unexpected_key;
 use super::{Budget, invalid, too_large};
 use regex::{Regex, RegexBuilder};
@@ -42,35 +43,41 @@ fn compile(pattern: &str, options: &str, budget: &mut Budget) -> Result<Pattern,
     }
     let flags: String = "imsx".chars().filter(|flag| options.contains(*flag)).collect();
     let prefix = if flags.is_empty() { String::new() } else { format!("(?{flags})") };
-    let regex = build(&format!("{prefix}{}", with_ascii_classes(pattern)), budget)?;
-    Ok(Pattern { text: format!("{prefix}{pattern}").into(), regex })
+    let spelled = format!("{prefix}{}", with_ascii_classes(pattern));
+    folding::charge(&spelled, budget)?;
+    let (regex, bytes) = build(&spelled, budget)?;
+    let weight = bytes.div_ceil(bounds::WEIGHED_BYTES);
+    Ok(Pattern { text: format!("{prefix}{pattern}").into(), regex, weight })
 }
 
-/// Compiles within what is left of the budget. The crate does not say what a pattern takes, so it is charged with the
-/// smallest of a few limits that it stays within.
-fn build(pattern: &str, budget: &mut Budget) -> Result<Regex, ConditionError> {
-    // What a pattern takes is known only after its Unicode classes were expanded, each at the cost of a millisecond
-    // where case is ignored; each of them takes this much anyway.
+/// Why the crate takes no such pattern.
+pub(super) fn not_a_pattern() -> ConditionError {
+    invalid("$regex is not a pattern without look-around and backreferences".into())
+}
+
+/// Compiles within what is left of the budget; answers also how many bytes that took. The crate does not say, so it is
+/// the smallest of a few limits that the pattern stays within.
+fn build(pattern: &str, budget: &mut Budget) -> Result<(Regex, usize), ConditionError> {
+    // What a pattern takes is known only after its Unicode classes were expanded; each of them takes this much anyway.
     const UNICODE_CLASS_BYTES: usize = 6 * 1024;
     let too_big = || too_large("bytes of compiled patterns", bounds::PATTERN_BYTES);
     let classes = pattern.matches("\\p").count() + pattern.matches("\\P").count();
     if classes * UNICODE_CLASS_BYTES > budget.pattern_bytes {
         return Err(too_big());
     }
-    let mut limit = 1024;
+    // Each limit that is tried reads the pattern again: a long one begins where it may fit.
+    let mut limit = bounds::WEIGHED_BYTES.max(4 * pattern.len());
     loop {
         let allowed = limit.min(budget.pattern_bytes);
         let built = RegexBuilder::new(pattern).size_limit(allowed).dfa_size_limit(bounds::PATTERN_BYTES).build();
         match built {
             Ok(regex) => {
                 budget.pattern_bytes -= allowed;
-                return Ok(regex);
+                return Ok((regex, allowed));
             }
             Err(regex::Error::CompiledTooBig(_)) if allowed == budget.pattern_bytes => return Err(too_big()),
-            Err(regex::Error::CompiledTooBig(_)) => limit *= 8,
-            Err(_) => {
-                return Err(invalid("$regex is not a pattern without look-around and backreferences".into()));
-            }
+            Err(regex::Error::CompiledTooBig(_)) => limit *= 2,
+            Err(_) => return Err(not_a_pattern()),
         }
     }
 }

@@ -117,6 +117,32 @@ fn patterns_that_are_not_linear_or_broken_are_refused() {
 }
 
 #[test]
+fn brackets_that_ignore_case_cost_what_their_letters_cost() {
+    let with =
+        |pattern: &str, options: &str| serde_json::json!({"a": {"$regex": pattern, "$options": options}}).to_string();
+    for wide in ["[!-\u{10FFFF}]", "[a[^b]]", "[a[[^b]]]", "\\p{Any}", "[\\p{L}]", "[[:^alpha:]]", "[\\W_]"] {
+        parsed(&with(wide, ""));
+        for (pattern, options) in
+            [(wide.to_owned(), "i"), (format!("(?i){wide}"), ""), (format!("(?s-m:(?x)(?i:{wide}))"), "")]
+        {
+            assert!(is_too_large(&with(&pattern, options)), "{pattern}");
+        }
+    }
+    for narrow in ["[^b]", "[\\s\\S]", "[^\\w\\s.]", "[a-z[:digit:]]", "[\u{4E00}-\u{9FFF}]", "[[[a-z]]]", "\\W"] {
+        parsed(&with(narrow, "i"));
+    }
+    assert!(is_too_large(&with("[\u{4E00}-\u{9FFF}]{0}[\u{4E00}-\u{9FFF}]", "i")), "together");
+}
+
+#[test]
+fn set_operations_in_brackets_are_refused_since_mongodb_reads_them_as_letters() {
+    for pattern in ["[a&&b]", "[a-z--b]", "[ab~~bc]", "[x[a&&b]]"] {
+        refused(&format!(r#"{{"a":{{"$regex":"{pattern}"}}}}"#));
+    }
+    parsed(r#"{"a":{"$regex":"[a\\&\\&b&~-]"}}"#);
+}
+
+#[test]
 fn equal_conditions_are_equal_values() {
     for (left, right) in [
         (r#"{"a":1}"#, r#" { "a" : { "$eq" : 1.0 } } "#),

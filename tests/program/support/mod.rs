@@ -3,14 +3,17 @@
 //! Nothing here knows the program's insides but the place of its signing keys: a test sees what a user sees.
 
 pub mod client;
+pub mod cluster;
 pub mod http;
 pub mod node;
 pub mod raw;
+pub mod redis;
 pub mod tokens;
 
 pub use http::{Answer, emit, request};
 pub use node::Node;
 pub use raw::RawSocket;
+pub use redis::RedisServer;
 pub use tokens::{Claims, Tokens};
 
 use std::time::{Duration, Instant};

@@ -39,6 +39,7 @@ enum MetricName {
     BusReady,
     BusLosses,
     Gaps,
+    Nodes,
 }
 
 impl MetricName {
@@ -59,6 +60,7 @@ impl MetricName {
             MetricName::BusReady => "carillon_bus_ready",
             MetricName::BusLosses => "carillon_bus_losses",
             MetricName::Gaps => "carillon_gaps",
+            MetricName::Nodes => "carillon_nodes",
         }
     }
 
@@ -80,6 +82,7 @@ impl MetricName {
             MetricName::BusQueueBytes => "Bytes of event data between the bus and the sessions",
             MetricName::BusReady => "1 while the node hears its bus and publishes on it",
             MetricName::BusLosses => "How often a connection to the bus was lost",
+            MetricName::Nodes => "Nodes heard of over the bus lately, this one included",
             MetricName::Gaps => "Subscriptions told that notifications may have been missed, by reason",
         }
     }
@@ -241,6 +244,7 @@ impl Collector for Collected {
         gauge(&mut encoder, MetricName::SessionQueueBytes, broker.session_queue_bytes.value())?;
         gauge(&mut encoder, MetricName::BusQueueBytes, broker.bus_queue_bytes.value())?;
         gauge(&mut encoder, MetricName::BusReady, self.bus_health.is_ready().into())?;
+        gauge(&mut encoder, MetricName::Nodes, broker.nodes.value())?;
         counter(&mut encoder, MetricName::BusLosses, broker.bus_losses.value())?;
         let gaps = GapReason::ALL.into_iter().map(|reason| (reason.as_str().to_lowercase(), broker.gaps(reason)));
         family(&mut encoder, MetricName::Gaps, "reason", gaps)?;

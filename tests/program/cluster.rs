@@ -3,6 +3,7 @@
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{EVENT, Listener, Publisher, What, account, emit_end, nodes};
 use crate::support::{Node, RedisServer, emit, eventually};
+use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
@@ -47,6 +48,24 @@ async fn an_emit_on_one_node_is_told_on_all_and_under_one_key_once() {
     }
     let expiry = redis.ask(&["EVAL", "redis.call('SELECT', 3) return redis.call('TTL', 'carillon:i:demo:k')", "0"]);
     assert!((1..=300).contains(&expiry.trim_start_matches(':').parse::<u64>().expect("seconds")), "{expiry}");
+}
+
+#[test]
+fn nodes_know_of_each_other_until_they_leave() {
+    let redis = RedisServer::start();
+    let mut nodes = nodes(&redis, 3, &[]);
+    let counted = |nodes: &[Node], count: f64| {
+        eventually("the number of nodes", || nodes.iter().all(|node| node.metric("carillon_nodes", "") == count));
+    };
+    counted(&nodes, 3.0);
+    let mut leaving = nodes.remove(2);
+    leaving.signal(Signal::TERM);
+    leaving.wait();
+    let left_at = Instant::now();
+    counted(&nodes, 2.0);
+    assert!(left_at.elapsed() < Duration::from_secs(3), "it said goodbye");
+    nodes.remove(1).kill();
+    counted(&nodes, 1.0);
 }
 
 #[tokio::test]

@@ -40,6 +40,7 @@ enum MetricName {
     BusLosses,
     Gaps,
     CatalogueFailures,
+    Nodes,
 }
 
 impl MetricName {
@@ -61,6 +62,7 @@ impl MetricName {
             MetricName::BusLosses => "carillon_bus_losses",
             MetricName::Gaps => "carillon_gaps",
             MetricName::CatalogueFailures => "carillon_catalogue_failures",
+            MetricName::Nodes => "carillon_nodes",
         }
     }
 
@@ -82,6 +84,7 @@ impl MetricName {
             MetricName::BusQueueBytes => "Bytes of event data between the bus and the sessions",
             MetricName::BusReady => "1 while the node hears its bus and publishes on it",
             MetricName::BusLosses => "How often a connection to the bus was lost",
+            MetricName::Nodes => "Nodes heard of over the bus lately, this one included",
             MetricName::Gaps => "Subscriptions told that notifications may have been missed, by reason",
             MetricName::CatalogueFailures => "Look-ups in the catalogue that failed; what was read before serves on",
         }
@@ -246,6 +249,7 @@ impl Collector for Collected {
         gauge(&mut encoder, MetricName::SessionQueueBytes, broker.session_queue_bytes.value())?;
         gauge(&mut encoder, MetricName::BusQueueBytes, broker.bus_queue_bytes.value())?;
         gauge(&mut encoder, MetricName::BusReady, self.bus_health.is_ready().into())?;
+        gauge(&mut encoder, MetricName::Nodes, broker.nodes.value())?;
         counter(&mut encoder, MetricName::BusLosses, broker.bus_losses.value())?;
         let gaps = GapReason::ALL.into_iter().map(|reason| (reason.as_str().to_lowercase(), broker.gaps(reason)));
         family(&mut encoder, MetricName::Gaps, "reason", gaps)?;

@@ -161,6 +161,8 @@ pub struct Counters {
     pub session_queue_bytes: Gauge,
     /// Bytes of event data between the bus and the sessions.
     pub bus_queue_bytes: Gauge,
+    /// Nodes that were heard of lately, this one included.
+    pub nodes: Gauge,
     /// How often the connection to the bus was lost, each of its halves counted.
     pub bus_losses: Counter,
     closes: [Counter; ENDINGS],

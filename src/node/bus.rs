@@ -5,18 +5,20 @@ use crate::settings::{BusKind, Settings};
 use actix::{Actor, Addr, Arbiter};
 use actors::bus::local::{LocalBus, LocalBusSettings};
 use actors::bus::redis::{RedisAddress, RedisBus, RedisBusSettings};
-use actors::bus::{BusHealth, SharedBus};
+use actors::bus::{BusHealth, NodeFacts, SharedBus};
 use actors::counters::Counters;
 use actors::emitter::Emitter;
+use actors::nodes::NodeList;
 use actors::registry::SessionRegistry;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What others know of the bus arbiter.
 pub(super) struct BusParts {
     pub registry: Addr<SessionRegistry>,
     pub emitter: Addr<Emitter>,
+    pub nodes: Addr<NodeList>,
     pub health: Arc<BusHealth>,
 }
 
@@ -56,24 +58,32 @@ fn queued_bytes(settings: &Settings) -> u32 {
     u32::try_from(settings.limits.queued_bytes).unwrap_or(u32::MAX)
 }
 
+fn facts(name: &str) -> NodeFacts {
+    let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    NodeFacts { node: name.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), sessions: 0, started_at }
+}
+
 /// Starts what lives on the bus arbiter. A bus that is out of reach is no reason to fail: the node is not ready until it
 /// is there.
 pub(super) async fn start_bus(
     arbiter: &Arbiter,
     settings: &Settings,
-    node: u64,
+    number: u64,
+    name: &str,
     counters: Arc<Counters>,
 ) -> Result<BusParts, NodeError> {
     let choice = Choice::of(settings)?;
     let (queued_bytes, emits_per_second) = (queued_bytes(settings), settings.limits.emits_per_second);
+    let facts = facts(name);
     let (started, start) = tokio::sync::oneshot::channel();
     arbiter.spawn(async move {
         let bus = choice.make(counters.clone());
         let health = bus.health();
         let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
-        let emitter = Emitter::new(bus, node, emits_per_second, counters).start();
+        let emitter = Emitter::new(bus.clone(), number, emits_per_second, counters.clone()).start();
+        let nodes = NodeList::new(bus, facts, counters).start();
         // Nobody waits any more where the node has been stopped meanwhile.
-        let _ = started.send(BusParts { registry, emitter, health });
+        let _ = started.send(BusParts { registry, emitter, nodes, health });
     });
     start.await.map_err(|_| NodeError::Bus)
 }

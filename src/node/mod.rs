@@ -26,6 +26,7 @@ use actix_web::{App, web};
 use actors::bus::redis::RedisAddressError;
 use actors::counters::Counters;
 use actors::hub::{SessionHub, announce};
+use actors::nodes::NodeList;
 use actors::registry::SessionRegistry;
 use actors::session::{Conduct, SessionContext, SessionSettings, on_client_message, on_open};
 use bus::{BusParts, start_bus};
@@ -108,6 +109,7 @@ struct Node {
     settings: Settings,
     doors: web::Data<Doors>,
     registry: Addr<SessionRegistry>,
+    nodes: Addr<NodeList>,
     hubs: Hubs,
     session_settings: SessionSettings,
     /// Ends with the node; the actors of the bus live on it.
@@ -124,8 +126,8 @@ impl Node {
         let number = random_number()?;
         let node: Arc<str> = format!("{:08x}", number >> 32).into();
         let bus_arbiter = Arbiter::new();
-        let BusParts { registry, emitter, health } =
-            start_bus(&bus_arbiter, settings, number, counters.clone()).await?;
+        let BusParts { registry, emitter, nodes, health } =
+            start_bus(&bus_arbiter, settings, number, &node, counters.clone()).await?;
         let auth = (settings.auth.leeway_seconds, settings.catalogue.cache_seconds);
         let authenticator = Arc::new(Authenticator::new(catalogue, auth.0, auth.1));
         let admission_limits = AdmissionLimits {
@@ -139,6 +141,7 @@ impl Node {
             settings: settings.clone(),
             doors: web::Data::new(doors),
             registry,
+            nodes,
             hubs: Hubs::default(),
             session_settings: session_settings(settings, node),
             _bus_arbiter: bus_arbiter,
@@ -155,7 +158,13 @@ impl Node {
             // Counted by the doors instead: see `http/crowd.rs`.
             .max_concurrent_connections(usize::MAX >> 1)
             .shutdown_timeout(http_seconds(self.settings.shutdown.seconds))
-            .shutdown_signal(stop(signals, self.doors.clone(), self.hubs.clone(), self.settings.shutdown.seconds));
+            .shutdown_signal(stop(
+                signals,
+                self.doors.clone(),
+                self.nodes.clone(),
+                self.hubs.clone(),
+                self.settings.shutdown.seconds,
+            ));
         let drained = builder.graceful_shutdown_signal();
         let worker = self.worker();
         let server = builder.listen("carillon", listener, move || {

@@ -4,6 +4,9 @@
 //! docs/protocol.md; `layers` is the exception: it reads the source and holds the rooms apart.
 
 mod closing;
+mod cluster;
+mod cluster_failures;
+mod cluster_limits;
 mod crowd;
 mod emit;
 mod emit_refusals;

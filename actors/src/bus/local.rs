@@ -4,9 +4,10 @@
 //! down to the node's pace.
 
 use super::idempotency::{IdempotencyKeys, Publishing, Seen};
-use super::{Bus, BusError, BusHealth, ChannelKey, Once, Publication, Published, Subscriber, Taken};
+use super::{Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Published, Subscriber, Taken};
 use crate::counters::{Counters, Limit};
 use crate::passage::Passage;
+use actix::Recipient;
 use futures::future::{FutureExt, LocalBoxFuture, TryFutureExt, ready};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -32,6 +33,7 @@ const PUBLISH_PATIENCE: Duration = Duration::from_secs(5);
 /// See the module.
 pub struct LocalBus {
     subscriber: OnceCell<Subscriber>,
+    nodes: OnceCell<Recipient<Control>>,
     room: Arc<Semaphore>,
     capacity: u32,
     keys: Rc<RefCell<IdempotencyKeys>>,
@@ -45,6 +47,7 @@ impl LocalBus {
         let keys = IdempotencyKeys::new(settings.idempotency_keys, settings.idempotency_window);
         LocalBus {
             subscriber: OnceCell::new(),
+            nodes: OnceCell::new(),
             room: Arc::new(Semaphore::new(settings.queued_bytes as usize)),
             capacity: settings.queued_bytes,
             keys: Rc::new(RefCell::new(keys)),
@@ -112,6 +115,18 @@ impl Bus for LocalBus {
 
     fn join(&self, _: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>> {
         Box::pin(ready(Ok(())))
+    }
+
+    fn attach_control(&self, nodes: Recipient<Control>) {
+        let attached = self.nodes.set(nodes);
+        debug_assert!(attached.is_ok(), "a bus has one list of nodes");
+    }
+
+    fn announce(&self, message: &Control) {
+        if let Some(nodes) = self.nodes.get() {
+            // One every few seconds: needs no bound.
+            nodes.do_send(message.clone());
+        }
     }
 
     fn leave(&self, _: &ChannelKey) {}

@@ -4,12 +4,14 @@
 //! arbiter; its neighbours are the `Emitter`, which publishes, and the `SessionRegistry`, which joins, leaves and is
 //! handed what was published. It never knows sessions or conditions.
 
+mod control;
 mod emit_id;
 mod health;
 mod idempotency;
 pub mod local;
 pub mod redis;
 
+pub use control::{Control, NodeFacts};
 pub use emit_id::EmitId;
 pub use health::BusHealth;
 
@@ -112,6 +114,12 @@ pub trait Bus {
 
     /// Joins a channel; resolves when every later publication on it will arrive here. Joining twice is joining once.
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>>;
+
+    /// Says where what nodes tell each other goes. Called once.
+    fn attach_control(&self, nodes: Recipient<Control>);
+
+    /// Tells all nodes something, this one included; it may be lost.
+    fn announce(&self, message: &Control);
 
     /// Leaves a channel.
     fn leave(&self, channel: &ChannelKey);

@@ -4,15 +4,18 @@
 //! a test sees what a user sees.
 
 pub mod client;
+pub mod cluster;
 pub mod http;
 pub mod mongodb;
 pub mod node;
 pub mod raw;
+pub mod redis;
 pub mod tokens;
 
 pub use http::{Answer, emit, request};
 pub use node::Node;
 pub use raw::RawSocket;
+pub use redis::RedisServer;
 pub use tokens::{Claims, Tokens};
 
 use std::time::{Duration, Instant};

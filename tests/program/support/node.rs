@@ -97,6 +97,15 @@ impl Node {
             .sum()
     }
 
+    /// The processor time that the node has used so far.
+    pub fn processor_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("the node still runs");
+        // Behind the name, which ends with the last bracket: the 12th and 13th are ticks in user and system mode.
+        let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+        let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
+    }
+
     /// Sends the node a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("the node still runs");

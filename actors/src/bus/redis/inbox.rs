@@ -7,18 +7,21 @@
 
 use super::names::Names;
 use super::seldom::Seldom;
-use crate::bus::{ChannelKey, Missed, Publication, Published, Subscriber};
+use crate::bus::{ChannelKey, Control, Missed, Publication, Published, Subscriber};
 use crate::counters::{Counters, Limit};
 use crate::passage::Passage;
 use crate::protocol::codes::GapReason;
+use actix::Recipient;
 use deadpool_redis::redis::{PushInfo, PushKind, Value};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 
 /// See the module. Everything runs on the bus arbiter; the lock is asked for by the driver's signature only.
 pub(super) struct Inbox {
     subscriber: Subscriber,
+    nodes: Arc<OnceLock<Recipient<Control>>>,
+    control_name: String,
     names: Names,
     room: Arc<Semaphore>,
     capacity: u32,
@@ -34,9 +37,17 @@ pub(super) struct Inbox {
 
 impl Inbox {
     /// An inbox that holds at most `capacity` bytes of event data on the way.
-    pub fn new(subscriber: Subscriber, names: Names, capacity: u32, counters: Arc<Counters>) -> Inbox {
+    pub fn new(
+        subscriber: Subscriber,
+        nodes: Arc<OnceLock<Recipient<Control>>>,
+        names: Names,
+        capacity: u32,
+        counters: Arc<Counters>,
+    ) -> Inbox {
         Inbox {
             subscriber,
+            nodes,
+            control_name: names.control(),
             names,
             room: Arc::new(Semaphore::new(capacity as usize)),
             capacity,
@@ -103,6 +114,15 @@ impl Inbox {
         };
         if let Some(channel) = self.names.read_channel(&name) {
             self.take(Publication { channel, data: data.into() });
+        } else if name == self.control_name.as_bytes() {
+            self.on_control(&data);
+        }
+    }
+
+    fn on_control(&self, data: &[u8]) {
+        if let (Ok(message), Some(nodes)) = (serde_json::from_slice(data), self.nodes.get()) {
+            // Some for each node every few seconds: needs no bound.
+            nodes.do_send(message);
         }
     }
 
@@ -135,5 +155,99 @@ impl Inbox {
 
     fn shut(&self) -> MutexGuard<'_, HashSet<ChannelKey>> {
         self.shut.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix::prelude::*;
+
+    /// Writes down what it is handed, and keeps what holds room.
+    #[derive(Default)]
+    struct Registry {
+        heard: Vec<String>,
+        passages: Vec<Passage>,
+    }
+
+    /// Lets go of the oldest passages, and tells what was heard since the last time.
+    #[derive(Message)]
+    #[rtype(result = "Vec<String>")]
+    struct LetGo(usize);
+
+    impl Actor for Registry {
+        type Context = Context<Self>;
+    }
+
+    impl Handler<Published> for Registry {
+        type Result = ();
+
+        fn handle(&mut self, message: Published, _: &mut Context<Self>) {
+            self.heard.push(message.publication.channel.event.to_string());
+            self.passages.push(message.passage);
+        }
+    }
+
+    impl Handler<Missed> for Registry {
+        type Result = ();
+
+        fn handle(&mut self, message: Missed, _: &mut Context<Self>) {
+            let mut events: Vec<&str> = message.channels.iter().map(|channel| &*channel.event).collect();
+            events.sort_unstable();
+            self.heard.push(format!("{} {}", message.reason.as_str(), events.join(",")));
+        }
+    }
+
+    impl Handler<LetGo> for Registry {
+        type Result = Vec<String>;
+
+        fn handle(&mut self, message: LetGo, _: &mut Context<Self>) -> Vec<String> {
+            self.passages.drain(..message.0);
+            std::mem::take(&mut self.heard)
+        }
+    }
+
+    fn pushed(channel: &str, data: &str) -> PushInfo {
+        let texts = [channel, data].map(|text| Value::BulkString(text.as_bytes().to_vec()));
+        PushInfo { kind: PushKind::Message, data: texts.to_vec() }
+    }
+
+    #[actix::test]
+    async fn what_finds_no_room_is_told_as_a_gap_before_its_channel_opens_again() {
+        let registry = Registry::default().start();
+        let subscriber = Subscriber { published: registry.clone().recipient(), missed: registry.clone().recipient() };
+        let counters = Arc::new(Counters::default());
+        // Three publications fill it, and two leave it less than half free.
+        let inbox = Inbox::new(subscriber, Arc::default(), Names::new("c:"), 900, counters.clone());
+        let push = |events: &[&str]| {
+            for event in events {
+                inbox.on_push(pushed(&format!("c:e:demo:{event}"), "17"));
+            }
+        };
+        let let_go = async |passages| registry.send(LetGo(passages)).await.expect("the registry runs");
+        push(&["a", "a", "b", "a", "c"]);
+        assert_eq!(let_go(1).await, ["a", "a", "b"]);
+        // There is room for one, yet a shut channel stays shut; another one is free to take it.
+        push(&["a", "b", "b"]);
+        assert_eq!(let_go(2).await, ["b"]);
+        assert!(counters.limits(Limit::QueuedBytes) == 4 && counters.bus_queue_bytes.value() > 0);
+        push(&["c", "x:y"]);
+        assert_eq!(let_go(0).await, ["OVERFLOW a,b,c", "c", "x:y"]);
+        inbox.on_push(pushed("c:e:demo", "no event"));
+        inbox.on_push(pushed("d:e:demo:a", "another prefix"));
+        assert!(inbox.open() && let_go(3).await.is_empty());
+        assert_eq!(counters.bus_queue_bytes.value(), 0);
+    }
+
+    #[actix::test]
+    async fn a_loss_is_seen_once_and_forgotten_with_the_next_connection() {
+        let registry = Registry::default().start();
+        let subscriber = Subscriber { published: registry.clone().recipient(), missed: registry.recipient() };
+        let inbox = Inbox::new(subscriber, Arc::default(), Names::new("c:"), 900, Arc::default());
+        inbox.on_push(PushInfo { kind: PushKind::Disconnection, data: Vec::new() });
+        inbox.lost().await;
+        inbox.on_push(PushInfo { kind: PushKind::Disconnection, data: Vec::new() });
+        inbox.renew();
+        assert!(futures::FutureExt::now_or_never(inbox.lost()).is_none());
     }
 }

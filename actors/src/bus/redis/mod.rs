@@ -19,15 +19,16 @@ mod subscriber;
 
 pub use address::{RedisAddress, RedisAddressError};
 
-use super::{Bus, BusError, BusHealth, ChannelKey, Once, Publication, Subscriber, Taken};
+use super::{Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Subscriber, Taken};
 use crate::counters::Counters;
+use actix::Recipient;
 use futures::future::{LocalBoxFuture, TryFutureExt, ready};
 use inbox::Inbox;
 use names::Names;
-use publisher::{Call, Speaking};
+use publisher::{Call, Speaking, What};
 use seldom::Seldom;
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use subscriber::{Hearing, Order};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -56,6 +57,7 @@ pub struct RedisBus {
     /// What the tasks take with them when they start.
     ends: RefCell<Option<(mpsc::UnboundedReceiver<Order>, mpsc::UnboundedReceiver<Call>)>>,
     tasks: RefCell<Vec<JoinHandle<()>>>,
+    nodes: Arc<OnceLock<Recipient<Control>>>,
 }
 
 impl RedisBus {
@@ -72,12 +74,19 @@ impl RedisBus {
             calls,
             ends: RefCell::new(Some((ordered, called))),
             tasks: RefCell::default(),
+            nodes: Arc::default(),
         }
     }
 
     fn hearing(&self, subscriber: Subscriber, orders: mpsc::UnboundedReceiver<Order>) -> Hearing {
         let (names, counters) = (self.names.clone(), self.counters.clone());
-        let inbox = Arc::new(Inbox::new(subscriber, names.clone(), self.settings.queued_bytes, counters.clone()));
+        let inbox = Arc::new(Inbox::new(
+            subscriber,
+            self.nodes.clone(),
+            names.clone(),
+            self.settings.queued_bytes,
+            counters.clone(),
+        ));
         let pushes = inbox.clone();
         let address = &self.settings.address;
         let connector = address.connector(move |push| pushes.on_push(push), subscriber::RESPONSE_TIMEOUT);
@@ -104,13 +113,13 @@ impl RedisBus {
         }
     }
 
-    fn call(&self, publication: Publication, once: Option<Once>) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
+    fn call(&self, what: What) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
         if !self.health.is_ready() {
             return Box::pin(ready(Err(BusError::Unavailable)));
         }
         let (answer, answered) = oneshot::channel();
         // Bounded by the callers, who each hold what they publish until they are answered.
-        let _ = self.calls.send(Call { publication, once, answer });
+        let _ = self.calls.send(Call { what, answer });
         Box::pin(async move { answered.await.unwrap_or(Err(BusError::Unavailable)) })
     }
 }
@@ -132,11 +141,11 @@ impl Bus for RedisBus {
     }
 
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>> {
-        Box::pin(self.call(publication, None).map_ok(|_| ()))
+        Box::pin(self.call(What::Emit(publication)).map_ok(|_| ()))
     }
 
     fn publish_once(&self, publication: Publication, once: Once) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
-        self.call(publication, Some(once))
+        self.call(What::EmitOnce(publication, once))
     }
 
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>> {
@@ -146,6 +155,19 @@ impl Bus for RedisBus {
         let (answer, answered) = oneshot::channel();
         let _ = self.orders.send(Order::Join(channel.clone(), answer));
         Box::pin(async move { answered.await.unwrap_or(Err(BusError::Unavailable)) })
+    }
+
+    fn attach_control(&self, nodes: Recipient<Control>) {
+        let attached = self.nodes.set(nodes);
+        debug_assert!(attached.is_ok(), "a bus has one list of nodes");
+    }
+
+    fn announce(&self, message: &Control) {
+        match serde_json::to_string(message) {
+            // Nobody waits for it.
+            Ok(text) => drop(self.call(What::Control(text))),
+            Err(error) => log::error!("a message to the other nodes can't be written: {error}"),
+        }
     }
 
     fn leave(&self, channel: &ChannelKey) {

@@ -29,6 +29,11 @@ impl Names {
         Some(ChannelKey { project: project.into(), event: event.into() })
     }
 
+    /// The channel on which nodes tell each other what is no emit.
+    pub fn control(&self) -> String {
+        format!("{}control", self.prefix)
+    }
+
     /// The key under which an idempotency key of a project is remembered.
     pub fn once(&self, project: &str, key: &str) -> String {
         format!("{}i:{project}:{key}", self.prefix)

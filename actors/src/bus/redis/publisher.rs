@@ -10,7 +10,6 @@ use super::names::Names;
 use super::seldom::Seldom;
 use crate::bus::{BusError, BusHealth, EmitId, Once, Publication, Taken};
 use crate::counters::Counters;
-use bytes::Bytes;
 use deadpool_redis::redis::{Pipeline, RedisError, Value, aio::ConnectionLike as _, aio::MultiplexedConnection};
 use futures::FutureExt as _;
 use futures::stream::{FuturesUnordered, StreamExt};
@@ -44,9 +43,16 @@ const PUBLISH_ONCE: &str = "local before = redis.call('GET', KEYS[1]) if before 
 
 /// What is to be published, and who waits for it.
 pub(super) struct Call {
-    pub publication: Publication,
-    pub once: Option<Once>,
+    pub what: What,
     pub answer: oneshot::Sender<Result<Taken, BusError>>,
+}
+
+/// What is to be published.
+pub(super) enum What {
+    Emit(Publication),
+    EmitOnce(Publication, Once),
+    /// The text of a control message.
+    Control(String),
 }
 
 /// See the module.
@@ -127,9 +133,8 @@ impl Speaking {
     fn gather(&mut self, first: Call) -> (Pipeline, Answers) {
         let (mut pipeline, mut answers, mut bytes) = (Pipeline::new(), Answers::new(), 0);
         let mut next = Some(first);
-        while let Some(Call { publication, once, answer }) = next {
-            bytes += publication.data.len();
-            self.add(&mut pipeline, &publication, once);
+        while let Some(Call { what, answer }) = next {
+            bytes += self.add(&mut pipeline, what);
             answers.push(answer);
             let is_full = answers.len() >= PIPELINE_LENGTH || bytes >= PIPELINE_BYTES;
             next = if is_full { None } else { self.calls.try_recv().ok() };
@@ -137,18 +142,25 @@ impl Speaking {
         (pipeline, answers)
     }
 
-    fn add(&self, pipeline: &mut Pipeline, publication: &Publication, once: Option<Once>) {
-        let channel = self.names.channel(&publication.channel);
-        let data: &Bytes = &publication.data;
-        match once {
-            None => pipeline.cmd("PUBLISH").arg(channel).arg(&data[..]),
-            Some(Once { key, id }) => {
-                let key = self.names.once(&publication.channel.project, &key);
-                let window = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
-                let command = pipeline.cmd("EVAL").arg(PUBLISH_ONCE).arg(1).arg(key);
-                command.arg(id.to_string()).arg(window).arg(channel).arg(&data[..])
+    /// Adds one command; how much data it holds.
+    fn add(&self, pipeline: &mut Pipeline, what: What) -> usize {
+        match what {
+            What::Emit(Publication { channel, data }) => {
+                pipeline.cmd("PUBLISH").arg(self.names.channel(&channel)).arg(&data[..]);
+                data.len()
             }
-        };
+            What::EmitOnce(Publication { channel, data }, Once { key, id }) => {
+                let key = self.names.once(&channel.project, &key);
+                let window = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
+                let command = pipeline.cmd("EVAL").arg(PUBLISH_ONCE).arg(1).arg(key).arg(id.to_string()).arg(window);
+                command.arg(self.names.channel(&channel)).arg(&data[..]);
+                data.len()
+            }
+            What::Control(text) => {
+                pipeline.cmd("PUBLISH").arg(self.names.control()).arg(&text);
+                text.len()
+            }
+        }
     }
 
     /// Answers who waits for a pipeline; an error is the end of the connection, and they are refused.

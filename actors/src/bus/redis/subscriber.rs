@@ -100,6 +100,7 @@ impl Hearing {
         self.inbox.renew();
         let mut connection = self.connector.connect().await?;
         self.forget_orders();
+        connection.subscribe(self.names.control()).await.map_err(|error| error.to_string())?;
         let wanted: Vec<ChannelKey> = self.wanted.iter().cloned().collect();
         for channels in wanted.chunks(BATCH) {
             self.subscribe(&mut connection, channels).await.map_err(|error| error.to_string())?;

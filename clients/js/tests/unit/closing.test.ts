@@ -48,6 +48,20 @@ describe("closing", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("is final for what the node is asked meanwhile", async () => {
+    const { node, carillon } = setUp();
+    await settle();
+    node.isSilent = true;
+    const subscription = carillon.subscribe("orders");
+    await settle();
+    const closed = carillon.close();
+    node.last.tell({ type: "REGISTER", guid: "1", response: { validOnEvents: [{ ref: "0", eventId: "7" }], invalidOnEvents: [] } });
+    node.notify("7", 1);
+    expect(subscription.state).toBe("ended");
+    node.last.end(1000);
+    await closed;
+  });
+
   test("is done by a signal, before or after the start", async () => {
     const controller = new AbortController();
     const { carillon } = setUp({ signal: controller.signal });

@@ -82,8 +82,11 @@ describe("emit", () => {
 
   test("Retry-After is honoured", async () => {
     const { emitter, calls } = setUp([refusal(429, "RATE_LIMITED", { "retry-after": "17" }), TAKEN]);
-    await finish(emitter.emit("orders", 1));
+    const { signal } = new AbortController();
+    const [add, remove] = [vi.spyOn(signal, "addEventListener"), vi.spyOn(signal, "removeEventListener")];
+    await finish(emitter.emit("orders", 1, { signal }));
     expect(calls[1]!.at - calls[0]!.at).toBe(17_000);
+    expect(remove.mock.calls.length).toBe(add.mock.calls.length);
   });
 
   test("a wait that is too long for the caller is an error at once", async () => {

@@ -99,10 +99,18 @@ describe("awaking", () => {
   });
 
   test("listeners are gone after the end", async () => {
-    const { carillon } = setUp();
+    const controller = new AbortController();
+    const targets = [scope, page, controller.signal];
+    const counts = targets.map((target) => [vi.spyOn(target, "addEventListener"), vi.spyOn(target, "removeEventListener")] as const);
+    vi.stubGlobal("addEventListener", scope.addEventListener.bind(scope));
+    vi.stubGlobal("removeEventListener", scope.removeEventListener.bind(scope));
+    const { carillon } = setUp({ signal: controller.signal });
     await settle();
     await carillon.close();
-    expect(removeEventListener).toHaveBeenCalledTimes(1);
+    for (const [add, remove] of counts) {
+      expect(add).toHaveBeenCalledTimes(1);
+      expect(remove.mock.calls).toEqual(add.mock.calls);
+    }
     scope.dispatchEvent(new Event("online"));
     await settle();
     expect(vi.getTimerCount()).toBe(0);

@@ -284,6 +284,20 @@ describe("unsubscribing", () => {
     expect(subscription.state).toBe("ended");
   });
 
+  test("while the node is asked, stays ended though the node refuses", async () => {
+    const { node, carillon } = setUp();
+    await settle();
+    node.isSilent = true;
+    const subscription = carillon.subscribe("orders");
+    await settle();
+    const done = subscription.unsubscribe();
+    const error = { code: "CONDITION_INVALID", message: "no" };
+    node.last.tell({ type: "REGISTER", guid: "1", response: { validOnEvents: [], invalidOnEvents: [{ ref: "0", error }] } });
+    await done;
+    expect(subscription.state).toBe("ended");
+    expect(subscription.error).toBeUndefined();
+  });
+
   test("many at once are one message", async () => {
     const { node, carillon } = setUp();
     const all = Array.from({ length: 50 }, () => carillon.subscribe("orders"));

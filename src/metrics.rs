@@ -2,9 +2,11 @@
 
 use crate::http::HttpError;
 use actix_web::http::StatusCode;
-use actors::counters::{Counters, Ending, Limit};
+use actors::bus::BusHealth;
+use actors::counters::{Counter, Counters, Ending, Limit};
 use actors::emitter::Emitted;
 use actors::hub::Welcome;
+use actors::protocol::codes::GapReason;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
 use prometheus_client::metrics::counter::ConstCounter;
@@ -34,6 +36,11 @@ enum MetricName {
     Upgrades,
     SessionQueueBytes,
     BusQueueBytes,
+    BusReady,
+    BusLosses,
+    Gaps,
+    CatalogueFailures,
+    Nodes,
 }
 
 impl MetricName {
@@ -51,6 +58,11 @@ impl MetricName {
             MetricName::Upgrades => "carillon_upgrades",
             MetricName::SessionQueueBytes => "carillon_session_queue_bytes",
             MetricName::BusQueueBytes => "carillon_bus_queue_bytes",
+            MetricName::BusReady => "carillon_bus_ready",
+            MetricName::BusLosses => "carillon_bus_losses",
+            MetricName::Gaps => "carillon_gaps",
+            MetricName::CatalogueFailures => "carillon_catalogue_failures",
+            MetricName::Nodes => "carillon_nodes",
         }
     }
 
@@ -70,6 +82,11 @@ impl MetricName {
             MetricName::Upgrades => "WebSocket upgrades by outcome",
             MetricName::SessionQueueBytes => "Bytes that wait in sessions for their sockets",
             MetricName::BusQueueBytes => "Bytes of event data between the bus and the sessions",
+            MetricName::BusReady => "1 while the node hears its bus and publishes on it",
+            MetricName::BusLosses => "How often a connection to the bus was lost",
+            MetricName::Nodes => "Nodes heard of over the bus lately, this one included",
+            MetricName::Gaps => "Subscriptions told that notifications may have been missed, by reason",
+            MetricName::CatalogueFailures => "Look-ups in the catalogue that failed; what was read before serves on",
         }
     }
 }
@@ -175,19 +192,20 @@ struct DoorCounters {
 }
 
 impl Metrics {
-    /// Shows the broker's counters beside the doors' own.
-    pub fn new(broker: Arc<Counters>) -> Metrics {
+    /// Shows the broker's counters, the bus's health and the failed look-ups in the catalogue beside the doors' own counts.
+    pub fn new(broker: Arc<Counters>, bus_health: Arc<BusHealth>, catalogue_failures: Arc<Counter>) -> Metrics {
         let doors = Arc::new(DoorCounters::default());
         let emit_seconds = Histogram::new(EMIT_SECONDS);
         let mut registry = Registry::default();
         registry.register(MetricName::EmitSeconds.as_str(), MetricName::EmitSeconds.help(), emit_seconds.clone());
-        registry.register_collector(Box::new(Collected { broker, doors: doors.clone() }));
+        let collected = Collected { broker, bus_health, doors: doors.clone(), catalogue_failures };
+        registry.register_collector(Box::new(collected));
         Metrics { registry, doors, emit_seconds }
     }
 
-    /// Counts emits.
-    pub fn count_emits(&self, outcome: EmitOutcome, amount: u64) {
-        self.doors.emits[outcome as usize].fetch_add(amount, Relaxed);
+    /// Counts an emit.
+    pub fn count_emit(&self, outcome: EmitOutcome) {
+        self.doors.emits[outcome as usize].fetch_add(1, Relaxed);
     }
 
     /// Counts an upgrade.
@@ -211,7 +229,9 @@ impl Metrics {
 /// Reads the atomics when the page is asked for.
 struct Collected {
     broker: Arc<Counters>,
+    bus_health: Arc<BusHealth>,
     doors: Arc<DoorCounters>,
+    catalogue_failures: Arc<Counter>,
 }
 
 impl fmt::Debug for Collected {
@@ -228,8 +248,14 @@ impl Collector for Collected {
         gauge(&mut encoder, MetricName::Channels, broker.channels.value())?;
         gauge(&mut encoder, MetricName::SessionQueueBytes, broker.session_queue_bytes.value())?;
         gauge(&mut encoder, MetricName::BusQueueBytes, broker.bus_queue_bytes.value())?;
+        gauge(&mut encoder, MetricName::BusReady, self.bus_health.is_ready().into())?;
+        gauge(&mut encoder, MetricName::Nodes, broker.nodes.value())?;
+        counter(&mut encoder, MetricName::BusLosses, broker.bus_losses.value())?;
+        let gaps = GapReason::ALL.into_iter().map(|reason| (reason.as_str().to_lowercase(), broker.gaps(reason)));
+        family(&mut encoder, MetricName::Gaps, "reason", gaps)?;
         counter(&mut encoder, MetricName::Notifications, broker.notifications.value())?;
         counter(&mut encoder, MetricName::ConditionDrops, broker.condition_drops.value())?;
+        counter(&mut encoder, MetricName::CatalogueFailures, self.catalogue_failures.value())?;
         let closes = Ending::all().map(|ending| (ending.label(), broker.closes(ending)));
         family(&mut encoder, MetricName::Closes, "code", closes)?;
         let limits = Limit::ALL.into_iter().map(|limit| (limit.as_str().to_owned(), broker.limits(limit)));
@@ -278,11 +304,13 @@ mod tests {
     fn the_page_shows_every_metric_and_ends_as_openmetrics_wants() {
         let broker = Arc::new(Counters::default());
         broker.sessions.add(3);
-        let metrics = Metrics::new(broker);
-        metrics.count_emits(EmitOutcome::Duplicate, 2);
+        let metrics = Metrics::new(broker, Arc::new(BusHealth::always()), Arc::default());
+        metrics.count_emit(EmitOutcome::Duplicate);
         let text = metrics.text().expect("a page");
         assert!(text.contains("carillon_sessions 3"), "{text}");
-        assert!(text.contains("carillon_emits_total{outcome=\"duplicate\"} 2"), "{text}");
+        assert!(text.contains("carillon_emits_total{outcome=\"duplicate\"} 1"), "{text}");
+        assert!(text.contains("carillon_bus_ready 1"), "{text}");
+        assert!(text.contains("carillon_gaps_total{reason=\"bus_reconnected\"} 0"), "{text}");
         assert!(text.contains("carillon_closes_total{code=\"4430\"} 0"), "{text}");
         assert!(text.ends_with("# EOF\n"), "{text}");
     }

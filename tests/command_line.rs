@@ -63,7 +63,7 @@ fn config_check_says_ok_about_a_good_file() {
 #[test]
 fn config_check_tells_every_problem_on_a_line_and_exits_1() {
     let folder = tempfile::tempdir().unwrap();
-    let file = write_file(folder.path(), "[http]\nbnid = '127.0.0.1:1'\nworkers = 5000\n[bus]\nkind = 'redis'\n");
+    let file = write_file(folder.path(), "[http]\nbnid = '127.0.0.1:1'\nworkers = 5000\n[bus]\nkind = 'nats'\n");
     let checked = carillon(&["config", "check", &file], &[("CARILLON__SESSION__PING", "1")]);
     assert_eq!(checked.status.code(), Some(1));
     assert_eq!(text(&checked.stdout), "");
@@ -71,8 +71,8 @@ fn config_check_tells_every_problem_on_a_line_and_exits_1() {
     let expected = [
         format!("http.bnid: no such key ({file}), did you mean http.bind?"),
         "session.ping: no such key (CARILLON__SESSION__PING), did you mean CARILLON__SESSION__PING_SECONDS?".to_owned(),
-        format!("bus.kind: must be one of \"local\", not \"redis\" ({file})"),
-        "http.workers: must be 0 to 1024, not 5000".to_owned(),
+        format!("bus.kind: must be one of \"local\", \"redis\", not \"nats\" ({file})"),
+        "http.workers: must be 0 to 512, not 5000".to_owned(),
     ];
     assert_eq!(problems.lines().collect::<Vec<_>>(), expected);
 }

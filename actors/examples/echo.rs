@@ -4,13 +4,13 @@
 //! a broker is the broker: no tokens, no registry, and a handshake that trusts its peer.
 
 use actix::{Actor, Addr, Context, Handler, System};
-use actors::counters::Counters;
+use actors::counters::{CountedSession, Counters};
 use actors::hub::{Adopt, SessionHub, TokenJudge, Welcome};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::frame::{self, Event};
 use actors::protocol::messages::ErrorBody;
 use actors::registry::Requests;
-use actors::session::{Conduct, Grant, RefreshRequest, RefreshResult, Session, SessionContext, SessionSettings};
+use actors::session::{Conduct, Grant, RefreshRequest, RefreshResult, Seat, Session, SessionContext, SessionSettings};
 use base64::Engine as _;
 use bytes::BytesMut;
 use futures::future::{LocalBoxFuture, ready};
@@ -48,10 +48,10 @@ async fn serve(address: String) -> io::Result<()> {
     println!("{}", listener.local_addr()?);
     loop {
         let (socket, _) = listener.accept().await?;
-        counters.sessions.add(1);
-        let hub = hub.clone();
+        let Some(counted) = CountedSession::count(&counters, u64::MAX) else { continue };
+        let (hub, seat) = (hub.clone(), Seat { counted, places: None });
         actix::spawn(async move {
-            if let Err(error) = shake_hands(socket, &hub).await {
+            if let Err(error) = shake_hands(socket, seat, &hub).await {
                 eprintln!("no handshake: {error}");
             }
         });
@@ -66,7 +66,7 @@ fn echo(session: &mut Session, message: Event<'_>, ctx: &mut SessionContext) {
     }
 }
 
-async fn shake_hands(mut socket: TcpStream, hub: &Addr<SessionHub>) -> io::Result<()> {
+async fn shake_hands(mut socket: TcpStream, seat: Seat, hub: &Addr<SessionHub>) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let mut request = BytesMut::new();
     let end = loop {
@@ -90,7 +90,7 @@ async fn shake_hands(mut socket: TcpStream, hub: &Addr<SessionHub>) -> io::Resul
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
     );
     let socket = socket.into_std()?;
-    hub.do_send(Adopt { socket, head: answer.into(), early, welcome: Welcome::Granted(Grant::nobody()), place: None });
+    hub.do_send(Adopt { socket, head: answer.into(), early, welcome: Welcome::Granted(Grant::nobody()), seat });
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! What the broker counts: plain atomics, read by whoever shows them. Knows no metrics library.
 
-use crate::protocol::codes::CloseCode;
+use crate::protocol::codes::{CloseCode, GapReason};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A number that goes up and down.
@@ -60,11 +61,13 @@ pub enum Limit {
     EmitsPerSecond,
     IdempotencyKeys,
     QueuedBytes,
+    HttpConnections,
+    RegisterTime,
 }
 
 impl Limit {
     /// Every limit, in the order of their numbers.
-    pub const ALL: [Limit; 12] = [
+    pub const ALL: [Limit; 14] = [
         Limit::MessageBytes,
         Limit::MessagesPerSecond,
         Limit::Subscriptions,
@@ -77,9 +80,11 @@ impl Limit {
         Limit::EmitsPerSecond,
         Limit::IdempotencyKeys,
         Limit::QueuedBytes,
+        Limit::HttpConnections,
+        Limit::RegisterTime,
     ];
 
-    /// The setting's key.
+    /// The setting's key, or the limit's own name where it follows from the system or is fixed.
     pub const fn as_str(self) -> &'static str {
         match self {
             Limit::MessageBytes => "message_bytes",
@@ -94,6 +99,8 @@ impl Limit {
             Limit::EmitsPerSecond => "emits_per_second",
             Limit::IdempotencyKeys => "idempotency_keys",
             Limit::QueuedBytes => "queued_bytes",
+            Limit::HttpConnections => "http_connections",
+            Limit::RegisterTime => "register_time",
         }
     }
 }
@@ -142,6 +149,8 @@ pub struct Counters {
     /// Sockets held as sessions, those that are closing included.
     pub sessions: Gauge,
     pub subscriptions: Gauge,
+    /// Connections that speak HTTP, those in front of an upgrade included.
+    pub http_connections: Gauge,
     /// (project, event) pairs with subscribers on this node.
     pub channels: Gauge,
     /// Notification frames handed whole to the operating system.
@@ -152,7 +161,12 @@ pub struct Counters {
     pub session_queue_bytes: Gauge,
     /// Bytes of event data between the bus and the sessions.
     pub bus_queue_bytes: Gauge,
+    /// Nodes that were heard of lately, this one included.
+    pub nodes: Gauge,
+    /// How often the connection to the bus was lost, each of its halves counted.
+    pub bus_losses: Counter,
     closes: [Counter; ENDINGS],
+    gaps: [Counter; GapReason::ALL.len()],
     limits: [Counter; Limit::ALL.len()],
 }
 
@@ -167,6 +181,16 @@ impl Counters {
         self.closes[ending.position()].value()
     }
 
+    /// Counts subscriptions that were told of a gap.
+    pub fn count_gaps(&self, reason: GapReason, amount: u64) {
+        self.gaps[reason as usize].add(amount);
+    }
+
+    /// Subscriptions that were told of a gap for this reason.
+    pub fn gaps(&self, reason: GapReason) -> u64 {
+        self.gaps[reason as usize].value()
+    }
+
     /// Counts that a limit was met.
     pub fn count_limit(&self, limit: Limit) {
         self.limits[limit as usize].add(1);
@@ -178,9 +202,36 @@ impl Counters {
     }
 }
 
+/// One session counted in [`Counters::sessions`], until it is dropped.
+pub struct CountedSession(Arc<Counters>);
+
+impl CountedSession {
+    /// Counts a session, unless `most` are counted already.
+    pub fn count(counters: &Arc<Counters>, most: u64) -> Option<CountedSession> {
+        let counted = CountedSession(counters.clone());
+        (counters.sessions.add(1) <= most).then_some(counted)
+    }
+}
+
+impl Drop for CountedSession {
+    fn drop(&mut self) {
+        self.0.sessions.subtract(1);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_is_counted_until_it_is_dropped_and_never_past_the_most() {
+        let counters = Arc::new(Counters::default());
+        let first = CountedSession::count(&counters, 1);
+        assert!(first.is_some() && CountedSession::count(&counters, 1).is_none());
+        assert_eq!(counters.sessions.value(), 1);
+        drop(first);
+        assert_eq!(counters.sessions.value(), 0);
+    }
 
     #[test]
     fn every_ending_has_a_place_of_its_own() {

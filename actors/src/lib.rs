@@ -10,7 +10,7 @@
 //!
 //! - `protocol`, `condition`, `registry::index` are pure: no actor, no socket, no driver.
 //! - `session` and `hub` own sockets, one hub a worker thread; they never know the bus.
-//! - `registry`, `emitter` and `bus` live on one thread, the bus arbiter.
+//! - `registry`, `emitter`, `nodes` and `bus` live on one thread, the bus arbiter.
 //!
 //! Invariants:
 //! 1. Every emit goes through the bus, a node's own too: a channel has one order for all.
@@ -25,6 +25,7 @@ pub mod counters;
 pub mod emitter;
 pub mod fingerprint;
 pub mod hub;
+pub mod nodes;
 pub mod passage;
 pub mod protocol;
 pub mod registry;

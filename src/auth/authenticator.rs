@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actors::counters::Counter;
 use quick_cache::sync::Cache;
 
 use super::compact::CompactToken;
@@ -83,6 +84,16 @@ impl Authenticator {
             leeway: Duration::from_secs(leeway_seconds),
             seen: Cache::new(MAX_SEEN_TOKENS),
         }
+    }
+
+    /// Whether tokens can be verified: the catalogue has been reached since the start.
+    pub fn is_ready(&self) -> bool {
+        self.projects.is_ready()
+    }
+
+    /// Counts the look-ups in the catalogue that failed.
+    pub fn failed_look_ups(&self) -> Arc<Counter> {
+        self.projects.failed_look_ups()
     }
 
     /// Verifies an API token.

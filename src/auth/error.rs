@@ -46,9 +46,11 @@ pub enum TokenError {
 
 fn how_to_send(token: KeyUse) -> &'static str {
     match token {
-        KeyUse::Api => "send it as the header or query parameter x-am-authorization, or as the subprotocol api.TOKEN",
+        KeyUse::Api => {
+            "send it as the header x-am-authorization; with a WebSocket also as that query parameter or as the subprotocol api.TOKEN"
+        }
         KeyUse::User => {
-            "send it as the header or query parameter x-am-user-authorization, or as the subprotocol user.TOKEN"
+            "send it as the header x-am-user-authorization; with a WebSocket also as that query parameter or as the subprotocol user.TOKEN"
         }
     }
 }

@@ -1,12 +1,14 @@
-//! Projects with their keys made ready, kept for `auth.cache_seconds`.
+//! Projects with their keys made ready, kept for `catalogue.cache_seconds`.
 //!
 //! Bounded in number, so that tokens with made-up projects can't grow memory; such a name is remembered as unknown for a
 //! short while, so that they can't keep the catalogue busy either. Callers that miss the same project at once share one look-up.
 
 use std::convert::Infallible;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
+use actors::counters::Counter;
 use quick_cache::sync::Cache;
 
 use super::compact::CompactToken;
@@ -36,12 +38,15 @@ pub(super) struct ProjectCache {
     clock: Arc<dyn Clock>,
     max_age: Duration,
     slots: Cache<ProjectName, Arc<Slot>>,
+    failed_look_ups: Arc<Counter>,
 }
 
 /// One name's place.
 #[derive(Default)]
 struct Slot {
     held: RwLock<Option<Held>>,
+    /// Look-ups that failed with nothing held.
+    failures: AtomicU64,
     /// Whoever has it looks the name up; the others wait for the answer. Guards no data.
     turn: tokio::sync::Mutex<()>,
 }
@@ -52,14 +57,26 @@ struct Held {
     project: Option<Arc<PreparedProject>>,
     since: Duration,
     age: Duration,
+    /// Whether the last look-up failed, so that this is older than it should be.
+    is_stretched: bool,
 }
 
 impl ProjectCache {
     pub fn new(catalogue: Arc<dyn Catalogue>, clock: Arc<dyn Clock>, max_age: Duration) -> Self {
-        ProjectCache { catalogue, clock, max_age, slots: Cache::new(MAX_PROJECTS) }
+        ProjectCache { catalogue, clock, max_age, slots: Cache::new(MAX_PROJECTS), failed_look_ups: Arc::default() }
     }
 
-    /// The project as it was at most `auth.cache_seconds` ago.
+    /// Whether the catalogue has been reached since the start.
+    pub fn is_ready(&self) -> bool {
+        self.catalogue.is_ready()
+    }
+
+    /// Counts the look-ups that failed.
+    pub fn failed_look_ups(&self) -> Arc<Counter> {
+        Arc::clone(&self.failed_look_ups)
+    }
+
+    /// The project as it was at most `catalogue.cache_seconds` ago.
     ///
     /// # Errors
     /// [`TokenError::UnknownProject`]; [`TokenError::Unavailable`] where the catalogue fails and nothing is held.
@@ -68,11 +85,25 @@ impl ProjectCache {
         if let Some(held) = slot.fresh(self.clock.now()) {
             return held.answer();
         }
-        let _turn = slot.turn.lock().await;
+        let failures = slot.failures.load(Ordering::Relaxed);
+        let _turn = match slot.held().filter(|held| held.is_stretched) {
+            // One asks a catalogue that is away, which may take seconds; the others need not wait for that.
+            Some(held) => match slot.turn.try_lock() {
+                Ok(turn) => turn,
+                Err(_) => return held.answer(),
+            },
+            None => slot.turn.lock().await,
+        };
         if let Some(held) = slot.fresh(self.clock.now()) {
             return held.answer();
         }
-        let held = self.look_up(name, slot.held()).await?;
+        // Whoever waited for a look-up shares its failure too: one after the other, a crowd would wait for minutes.
+        if slot.failures.load(Ordering::Relaxed) != failures {
+            return Err(TokenError::Unavailable);
+        }
+        let held = self.look_up(name, slot.held()).await.inspect_err(|_| {
+            slot.failures.fetch_add(1, Ordering::Relaxed);
+        })?;
         slot.hold(held.clone());
         held.answer()
     }
@@ -80,16 +111,18 @@ impl ProjectCache {
     async fn look_up(&self, name: &ProjectName, before: Option<Held>) -> Result<Held, TokenError> {
         let before = before.and_then(|held| held.project);
         let found = self.catalogue.project(name).await;
+        self.failed_look_ups.add(u64::from(found.is_err()));
         let since = self.clock.now();
         match (found, before) {
             (Ok(found), before) => Ok(Held {
                 age: if found.is_some() { self.max_age } else { self.max_age.min(UNKNOWN_AGE) },
                 project: found.map(|project| prepare_or_keep(project, before)),
                 since,
+                is_stretched: false,
             }),
             (Err(error), Some(before)) => {
                 log::warn!("catalogue look-up failed, keys held before go on serving: project={name} cause={error}");
-                Ok(Held { project: Some(before), since, age: RETRY_AGE })
+                Ok(Held { project: Some(before), since, age: RETRY_AGE, is_stretched: true })
             }
             (Err(error), None) => {
                 log::warn!("catalogue look-up failed: project={name} cause={error}");

@@ -1,25 +1,29 @@
 //! Where projects and their keys live: the contract between the program and its store.
 //!
 //! Knows names and keys as data. It must never know a token, a signature or HTTP: what a key is used for
-//! stands in `auth`. Implementation: `embedded.rs` (SQLite in the data folder). Every implementation runs
-//! the suite in `conformance.rs`.
+//! stands in `auth`. Implementations: `embedded.rs` (SQLite in the data folder), `mongo.rs` (a MongoDB that nodes share).
+//! Every implementation runs the suite in `conformance.rs`.
 
 #[cfg(test)]
 mod conformance;
 mod data_folder;
 mod embedded;
 mod key;
+mod migrations;
+mod mongo;
 mod node_lock;
 mod project;
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use thiserror::Error;
 
 pub use embedded::EmbeddedCatalogue;
 pub use key::{Algorithm, Key, KeyMaterial, KeyUse};
+pub use mongo::MongoCatalogue;
 pub use node_lock::NodeLock;
 pub use project::{Project, ProjectName, ProjectNameError};
 
@@ -42,6 +46,12 @@ pub trait Catalogue: Send + Sync {
     ///
     /// Answers whether it was made by this call: of several callers at once, in several processes too, one makes it.
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>>;
+
+    /// Whether the catalogue has been reached since the start. One that goes away later stays ready: what was read before
+    /// goes on serving.
+    fn is_ready(&self) -> bool {
+        true
+    }
 }
 
 /// What a database driver complained of; boxed, so that this contract knows no driver.
@@ -83,6 +93,15 @@ pub enum CatalogueError {
     /// The database refused or failed.
     #[error("the catalogue's database failed: {0}")]
     Database(#[source] DriverError),
+    /// The address of the database can't be one; the text says why and holds no password.
+    #[error("catalogue.mongodb.uri can't be used: {0}")]
+    Address(String),
+    /// The database gave no answer in this time.
+    #[error("the catalogue's database gave no answer in {} s", .0.as_secs())]
+    Silent(Duration),
+    /// The catalogue has not been reached since the start.
+    #[error("the catalogue's database has not answered since the start")]
+    NotReached,
     /// The call was cut off because the process stops.
     #[error("the catalogue is closing")]
     Closing,

@@ -1,4 +1,4 @@
-//! What `carillon …` does on the command line: serve, show and check settings, issue tokens.
+//! What `carillon …` does on the command line: serve, show and check settings, issue tokens, migrate the catalogue.
 //!
 //! It reads arguments, hands over to the room in question and turns what comes back into text and an exit code: 0 all is
 //! well, 1 something is wrong (one line on standard error says what to do), 2 the arguments make no sense. What a command
@@ -6,6 +6,7 @@
 
 mod config;
 mod lifetime;
+mod migrate;
 mod token;
 
 use std::fmt;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::catalogue::CatalogueError;
 use crate::node;
 use crate::settings::{Loaded, Problems};
 
@@ -39,6 +41,8 @@ enum Command {
     /// Shows or checks settings.
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    /// Brings the catalogue's database to what this version expects (the start of a node does it too).
+    Migrate,
     /// Issues tokens.
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -51,6 +55,10 @@ enum Failure {
     Settings(#[from] Problems),
     #[error("{0}")]
     Token(#[from] token::TokenFailure),
+    #[error("{0}")]
+    Catalogue(#[from] CatalogueError),
+    #[error("the runtime can't start: {0}")]
+    Runtime(std::io::Error),
     #[error("{0}")]
     Node(String),
     #[error("cannot write to standard output: {0}")]
@@ -67,6 +75,7 @@ pub fn run() -> ExitCode {
     let outcome = match command.unwrap_or(Command::Serve) {
         Command::Serve => serve(file),
         Command::Config(command) => command.run(file),
+        Command::Migrate => migrate::migrate(file),
         Command::Token(command) => command.run(file),
     };
     match outcome {
@@ -82,10 +91,20 @@ pub fn run() -> ExitCode {
 fn serve(file: Option<&Path>) -> Result<(), Failure> {
     let settings = Loaded::from_process(file)?.settings;
     env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(LOG_FILTER))
-        // Below this level it shows requests as they came, tokens included.
-        .filter_module("actix_http", log::LevelFilter::Info)
+        // It says nothing that an operator can act on: each malformed request of a stranger, and below that requests as
+        // they came, tokens included.
+        .filter_module("actix_http", log::LevelFilter::Off)
         .init();
     node::serve(settings).map_err(|failure| Failure::Node(failure.to_string()))
+}
+
+/// Runs a command's asynchronous part.
+fn run_to_end<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)?;
+    let outcome = runtime.block_on(work);
+    // A look-up of a name that still runs on a thread of its own is not waited for.
+    runtime.shutdown_background();
+    Ok(outcome)
 }
 
 /// Writes what a command answers.

@@ -8,10 +8,10 @@ use std::time::Duration;
 use clap::Subcommand;
 
 use super::lifetime::parse_lifetime;
-use super::{Failure, answer};
+use super::{Failure, answer, run_to_end};
 use crate::auth::{IssueError, Scope, issue_api, issue_user};
-use crate::catalogue::{Catalogue as _, CatalogueError, EmbeddedCatalogue, Project, ProjectName};
-use crate::settings::{CatalogueKind, Loaded, Settings};
+use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, MongoCatalogue, Project, ProjectName};
+use crate::settings::{CatalogueKind, CatalogueSettings, Loaded, Settings};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
@@ -52,10 +52,8 @@ pub(super) enum TokenCommand {
 pub(super) enum TokenFailure {
     #[error("there is no data folder {}: start `carillon` once, or name its settings with --config", .0.display())]
     NoFolder(PathBuf),
-    #[error("there is no project {project} in {}: mend --project, or name the node's settings with --config", folder.display())]
-    NoProject { project: ProjectName, folder: PathBuf },
-    #[error("the runtime can't start: {0}")]
-    Runtime(std::io::Error),
+    #[error("there is no project {project} in {place}: mend --project, or name the node's settings with --config")]
+    NoProject { project: ProjectName, place: String },
     #[error(transparent)]
     Catalogue(#[from] CatalogueError),
     #[error(transparent)]
@@ -68,28 +66,42 @@ impl TokenCommand {
         answer(format_args!("{}\n", self.issue(&settings)?))
     }
 
-    fn issue(&self, settings: &Settings) -> Result<String, TokenFailure> {
+    fn issue(&self, settings: &Settings) -> Result<String, Failure> {
         let token = match self {
             Self::Api { project, name, scope, ttl } => {
                 issue_api(&read_project(settings, project)?, name, scope.iter().copied().collect(), *ttl)
             }
             Self::User { project, sub, ttl, claim } => issue_user(&read_project(settings, project)?, sub, *ttl, claim),
         };
-        Ok(token?)
+        Ok(token.map_err(TokenFailure::from)?)
     }
 }
 
-fn read_project(settings: &Settings, name: &ProjectName) -> Result<Project, TokenFailure> {
-    let CatalogueKind::Embedded = settings.catalogue.kind;
-    let folder = &settings.data.dir;
-    // Opening makes what is missing: in a wrong folder that would end in an empty catalogue that nobody serves from.
-    if !folder.is_dir() {
-        return Err(TokenFailure::NoFolder(folder.clone()));
+fn read_project(settings: &Settings, name: &ProjectName) -> Result<Project, Failure> {
+    let found = run_to_end(async { open_catalogue(settings).await?.project(name).await.map_err(TokenFailure::from) })?;
+    let absent = || TokenFailure::NoProject { project: name.clone(), place: place_of_catalogue(settings) };
+    Ok(found?.ok_or_else(absent)?)
+}
+
+async fn open_catalogue(settings: &Settings) -> Result<Box<dyn Catalogue>, TokenFailure> {
+    let CatalogueSettings { kind, mongodb, .. } = &settings.catalogue;
+    Ok(match kind {
+        // Opening makes what is missing: in a wrong folder that would end in an empty catalogue that nobody serves from.
+        CatalogueKind::Embedded if !settings.data.dir.is_dir() => {
+            return Err(TokenFailure::NoFolder(settings.data.dir.clone()));
+        }
+        CatalogueKind::Embedded => Box::new(EmbeddedCatalogue::open(&settings.data.dir)?),
+        CatalogueKind::Mongodb => Box::new(MongoCatalogue::connect(&mongodb.uri, &mongodb.database).await?),
+    })
+}
+
+/// Where the catalogue is, as an operator knows it.
+fn place_of_catalogue(settings: &Settings) -> String {
+    let CatalogueSettings { kind, mongodb, .. } = &settings.catalogue;
+    match kind {
+        CatalogueKind::Embedded => settings.data.dir.display().to_string(),
+        CatalogueKind::Mongodb => format!("the database {} of {}", mongodb.database, mongodb.uri),
     }
-    let catalogue = EmbeddedCatalogue::open(folder)?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(TokenFailure::Runtime)?;
-    let project = runtime.block_on(catalogue.project(name))?;
-    project.ok_or_else(|| TokenFailure::NoProject { project: name.clone(), folder: folder.clone() })
 }
 
 /// Splits `name=value` at the first `=`.

@@ -4,10 +4,10 @@
 
 use super::error::HttpError;
 use actix_http::StatusCode;
-use actors::counters::{Counters, Limit};
+use actors::counters::{CountedSession, Counters, Limit};
 use actors::fingerprint::{Fingerprint, Fingerprints};
 use actors::protocol::codes::ErrorCode;
-use actors::session::Place;
+use actors::session::Seat;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -47,33 +47,28 @@ impl Admission {
         self.counters.sessions.value() >= self.limits.sessions
     }
 
-    /// Counts a session in. Its actor counts it out.
-    pub fn enter(&self) -> Result<(), HttpError> {
-        if self.counters.sessions.add(1) > self.limits.sessions {
-            self.leave();
-            self.counters.count_limit(Limit::Sessions);
-            return Err(full());
-        }
-        Ok(())
-    }
-
-    /// Counts out a session that did not begin.
-    pub fn leave(&self) {
-        self.counters.sessions.subtract(1);
-    }
-
-    /// Takes the places of a user and of an address, where they are limited.
-    pub fn admit(&self, user: Fingerprint, address: Option<IpAddr>) -> Result<Option<Place>, HttpError> {
-        let mut places: Vec<Box<dyn Send>> = Vec::new();
-        if self.limits.sessions_per_user > 0 {
+    /// Gives a seat of the node, and the places of an address and of a user where those are limited. A client without
+    /// good tokens has no user, and holds its address's place while it is told so.
+    pub fn admit(&self, user: Option<Fingerprint>, address: Option<IpAddr>) -> Result<Seat, HttpError> {
+        let counted = CountedSession::count(&self.counters, self.limits.sessions).ok_or_else(|| self.full())?;
+        let mut places = Places::default();
+        if let (1.., Some(user)) = (self.limits.sessions_per_user, user) {
             let place = Tally::enter(&self.users, user, self.limits.sessions_per_user);
-            places.push(Box::new(place.ok_or_else(|| self.too_many(Limit::SessionsPerUser))?));
+            places.user = Some(place.ok_or_else(|| self.too_many(Limit::SessionsPerUser))?);
         }
         if let (1.., Some(address)) = (self.limits.sessions_per_address, address) {
             let place = Tally::enter(&self.addresses, address, self.limits.sessions_per_address);
-            places.push(Box::new(place.ok_or_else(|| self.too_many(Limit::SessionsPerAddress))?));
+            places.address = Some(place.ok_or_else(|| self.too_many(Limit::SessionsPerAddress))?);
         }
-        Ok(if places.is_empty() { None } else { Some(Box::new(places)) })
+        let has_places = places.user.is_some() || places.address.is_some();
+        Ok(Seat { counted, places: if has_places { Some(Box::new(places)) } else { None } })
+    }
+
+    /// The answer of a node without a seat left.
+    pub fn full(&self) -> HttpError {
+        self.counters.count_limit(Limit::Sessions);
+        let message = "the node has as many sessions as it may: try again, or another node";
+        HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
     }
 
     fn too_many(&self, limit: Limit) -> HttpError {
@@ -84,10 +79,11 @@ impl Admission {
     }
 }
 
-/// The answer of a node without a place left.
-pub fn full() -> HttpError {
-    let message = "the node has as many sessions as it may: try again, or another node";
-    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
+/// The places of one session, given back by their drop.
+#[derive(Default)]
+struct Places {
+    user: Option<Entered<Fingerprint>>,
+    address: Option<Entered<IpAddr>>,
 }
 
 /// How many sessions each of something has.
@@ -132,7 +128,7 @@ mod tests {
     use super::*;
 
     fn admission(sessions_per_user: usize) -> Admission {
-        let limits = AdmissionLimits { sessions: 1, sessions_per_user, sessions_per_address: 0 };
+        let limits = AdmissionLimits { sessions: 2, sessions_per_user, sessions_per_address: 1 };
         Admission::new(limits, Arc::default())
     }
 
@@ -140,20 +136,31 @@ mod tests {
     fn a_user_has_as_many_places_as_allowed_and_gets_them_back() {
         let admission = admission(1);
         let (one, other) = (admission.user("demo", "one"), admission.user("demo", "other"));
-        let place = admission.admit(one, None).expect("the first place");
-        assert!(admission.admit(one, None).is_err());
-        assert!(admission.admit(other, None).is_ok());
-        drop(place);
-        assert!(admission.admit(one, None).is_ok());
+        let seat = admission.admit(Some(one), None).expect("the first place");
+        assert!(admission.admit(Some(one), None).is_err());
+        assert!(admission.admit(Some(other), None).is_ok());
+        drop(seat);
+        assert!(admission.admit(Some(one), None).is_ok());
         assert!(admission.users.0.lock().expect("not poisoned").is_empty());
+        assert_eq!(admission.counters.sessions.value(), 0);
+    }
+
+    #[test]
+    fn a_client_without_good_tokens_holds_its_address_place() {
+        let admission = admission(0);
+        let address = Some(IpAddr::from([127, 0, 0, 1]));
+        let seat = admission.admit(None, address).expect("the first place");
+        assert!(admission.admit(None, address).is_err());
+        drop(seat);
+        assert!(admission.admit(None, address).is_ok());
     }
 
     #[test]
     fn a_full_node_admits_nobody() {
         let admission = admission(0);
-        assert!(admission.enter().is_ok());
-        assert!(admission.is_full());
-        assert!(admission.enter().is_err());
-        assert_eq!(admission.counters.sessions.value(), 1);
+        let seats = [(); 2].map(|()| admission.admit(None, None).expect("a seat"));
+        assert!(admission.is_full() && admission.admit(None, None).is_err());
+        drop(seats);
+        assert!(!admission.is_full());
     }
 }

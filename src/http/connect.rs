@@ -4,7 +4,6 @@
 //! closes the connection, and what was pipelined behind it is dropped unread.
 
 use super::Doors;
-use super::admission::full;
 use super::error::{HttpError, RETRY_AFTER_SECONDS};
 use super::handshake::Handshake;
 use crate::auth::{Scope, TokenError};
@@ -13,11 +12,10 @@ use crate::metrics::Upgrade;
 use actix::Addr;
 use actix_codec::Framed;
 use actix_http::{Request, StatusCode, h1, header};
-use actors::counters::Limit;
 use actors::hub::{Adopt, SessionHub, Welcome};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::{frame, messages};
-use actors::session::{Grant, Place};
+use actors::session::{Grant, Seat};
 use bytes::BytesMut;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -39,11 +37,11 @@ pub async fn on_upgrade(doors: &Doors, hub: &Addr<SessionHub>, (request, framed)
     // Answers to requests in front of the upgrade go out first.
     let mut head = parts.write_buf;
     match admit(doors, &request).await {
-        Ok((handshake, welcome, place)) => {
+        Ok((handshake, welcome, seat)) => {
             doors.metrics.count_upgrade(Upgrade::of_welcome(&welcome));
             handshake.write_answer(&mut head);
-            let socket = parts.io.into_std().inspect_err(|_| doors.admission.leave())?;
-            hub.do_send(Adopt { socket, head: head.freeze(), early: parts.read_buf, welcome, place });
+            let socket = parts.io.into_std()?;
+            hub.do_send(Adopt { socket, head: head.freeze(), early: parts.read_buf, welcome, seat });
             Ok(())
         }
         Err(error) => {
@@ -54,22 +52,18 @@ pub async fn on_upgrade(doors: &Doors, hub: &Addr<SessionHub>, (request, framed)
     }
 }
 
-async fn admit<'a>(doors: &Doors, request: &'a Request) -> Result<(Handshake<'a>, Welcome, Option<Place>), HttpError> {
+async fn admit<'a>(doors: &Doors, request: &'a Request) -> Result<(Handshake<'a>, Welcome, Seat), HttpError> {
     let handshake = Handshake::read(request.head())?;
-    if doors.is_draining() {
-        let message = "the node stops: try again, or another node";
-        return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message));
-    }
+    check_draining(doors)?;
     if doors.admission.is_full() {
-        doors.counters.count_limit(Limit::Sessions);
-        return Err(full());
+        return Err(doors.admission.full());
     }
     check_origin(doors, request)?;
     let granted = grant(doors, &handshake.api_token, &handshake.user_token).await;
-    let place = match &granted {
-        Ok(grant) => doors.admission.admit(grant.user, request.head().peer_addr.map(|address| address.ip()))?,
-        Err(_) => None,
-    };
+    // Looked at again: a session that begins behind the stop's goodbye would hear none.
+    check_draining(doors)?;
+    let address = request.head().peer_addr.map(|address| address.ip());
+    let user = granted.as_ref().ok().map(|grant| grant.user);
     let welcome = match granted {
         Ok(grant) => Welcome::Granted(grant),
         // The tokens may be good: a client that is told otherwise would throw them away.
@@ -79,8 +73,15 @@ async fn admit<'a>(doors: &Doors, request: &'a Request) -> Result<(Handshake<'a>
             Welcome::Refused(frame::text_frame(&messages::errors("TOKEN_VALIDATION", None, &error)))
         }
     };
-    doors.admission.enter()?;
-    Ok((handshake, welcome, place))
+    Ok((handshake, welcome, doors.admission.admit(user, address)?))
+}
+
+fn check_draining(doors: &Doors) -> Result<(), HttpError> {
+    if doors.is_draining() {
+        let message = "the node stops: try again, or another node";
+        return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message));
+    }
+    Ok(())
 }
 
 fn check_origin(doors: &Doors, request: &Request) -> Result<(), HttpError> {

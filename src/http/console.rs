@@ -1,7 +1,8 @@
-//! The try page: `/try` and its two files, compiled in. It speaks the public protocol and nothing else.
+//! The try page: `/try` and its files, compiled in. It speaks the public protocol and nothing else.
 
-use actix_web::HttpResponse;
+use super::health;
 use actix_web::http::header;
+use actix_web::{HttpResponse, web};
 
 /// What the page may load: itself, and WebSockets for where it is served behind another name.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -19,7 +20,26 @@ pub async fn style() -> HttpResponse {
 
 /// `GET /try.js`.
 pub async fn script() -> HttpResponse {
-    file("text/javascript; charset=utf-8", include_str!("console/try.js"))
+    javascript(include_str!("console/try.js"))
+}
+
+/// `GET /try/{file}`: the modules that `try.js` imports.
+pub async fn module(name: web::Path<String>) -> HttpResponse {
+    javascript(match name.as_str() {
+        "connection.js" => include_str!("console/try/connection.js"),
+        "emit.js" => include_str!("console/try/emit.js"),
+        "json.js" => include_str!("console/try/json.js"),
+        "log.js" => include_str!("console/try/log.js"),
+        "notifications.js" => include_str!("console/try/notifications.js"),
+        "page.js" => include_str!("console/try/page.js"),
+        "subscriptions.js" => include_str!("console/try/subscriptions.js"),
+        "tokens.js" => include_str!("console/try/tokens.js"),
+        _ => return health::no_route().await,
+    })
+}
+
+fn javascript(text: &'static str) -> HttpResponse {
+    file("text/javascript; charset=utf-8", text)
 }
 
 fn file(content_type: &str, text: &'static str) -> HttpResponse {

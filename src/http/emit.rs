@@ -11,20 +11,21 @@ use actors::condition::document::Document;
 use actors::counters::Limit;
 use actors::emitter::{Emit, EmitAll, EmitResult, Emitted};
 use actors::protocol::codes::ErrorCode;
+use actors::protocol::messages::{API_TOKEN, USER_TOKEN};
 use actors::session::registration::{EVENT_NAME_RULE, is_event_name};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use tokio::time::timeout;
+
+/// How long a body may take to come: a caller that died within it must not hold a connection for ever.
+const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The longest idempotency key, in bytes.
 const IDEMPOTENCY_KEY_BYTES: usize = 256;
-
-const API_TOKEN: &str = "x-am-authorization";
-const USER_TOKEN: &str = "x-am-user-authorization";
 
 /// `POST /api/system-api/{project}/emit-event-ws`.
 pub async fn emit(
@@ -37,7 +38,7 @@ pub async fn emit(
     let response = match read_call(&doors, &request, &project, payload).await {
         Ok(call) => answer(&doors, call).await,
         Err(error) => {
-            doors.metrics.count_emits(EmitOutcome::of_status(error.status), 1);
+            doors.metrics.count_emit(EmitOutcome::of_status(error.status));
             error.response()
         }
     };
@@ -61,17 +62,21 @@ async fn read_call(
     project: &str,
     payload: web::Payload,
 ) -> Result<Call, HttpError> {
+    if doors.is_draining() {
+        // Its sessions are told to go: a 200 would promise what nobody here can be told any more.
+        return Err(stopped());
+    }
     let headers = request.headers();
     if headers.contains_key(header::CONTENT_LENGTH) && headers.contains_key(header::TRANSFER_ENCODING) {
         // RFC 9112 §6.1: whoever is in front may have read another body than we do.
         return Err(invalid("Content-Length and Transfer-Encoding may not stand together"));
     }
     let token = check_tokens(doors, request, project).await?;
-    if !is_json(request) {
-        let message = "send Content-Type: application/json";
+    if !is_json(request) || is_encoded(request) {
+        let message = "send Content-Type: application/json, and no Content-Encoding";
         return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::InvalidJson, message));
     }
-    let body = read_body(doors, request, payload).await?;
+    let body = timeout(BODY_PATIENCE, read_body(doors, request, payload)).await.map_err(|_| late())??;
     let (items, is_batch) = read_items(doors, &body)?;
     Ok(Call { project: token.project.to_shared(), items, is_batch })
 }
@@ -103,6 +108,12 @@ fn is_json(request: &HttpRequest) -> bool {
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
+/// Whether the body is compressed or otherwise encoded (RFC 9110 §8.4): it is taken as it is, or not at all.
+fn is_encoded(request: &HttpRequest) -> bool {
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
 async fn read_body(doors: &Doors, request: &HttpRequest, mut payload: web::Payload) -> Result<Bytes, HttpError> {
     let limit = doors.settings.limits.emit_bytes;
     let too_large = || {
@@ -123,6 +134,11 @@ async fn read_body(doors: &Doors, request: &HttpRequest, mut payload: web::Paylo
         body.extend_from_slice(&chunk);
     }
     Ok(body.freeze())
+}
+
+fn late() -> HttpError {
+    let message = "the body did not come within 10 seconds: send it again";
+    HttpError::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::InvalidJson, message)
 }
 
 fn invalid(message: impl Into<String>) -> HttpError {
@@ -150,11 +166,11 @@ fn read_items(doors: &Doors, body: &Bytes) -> Result<(Vec<Item>, bool), HttpErro
 #[derive(Deserialize)]
 struct ItemFields<'a> {
     #[serde(borrow)]
-    name: Option<Cow<'a, RawValue>>,
+    name: Option<&'a RawValue>,
     #[serde(borrow, rename = "eventData", default, deserialize_with = "even_null")]
     data: Option<&'a RawValue>,
     #[serde(borrow, rename = "idempotencyKey")]
-    idempotency_key: Option<Cow<'a, RawValue>>,
+    idempotency_key: Option<&'a RawValue>,
 }
 
 /// `null` is event data like any other; only its absence is none.
@@ -169,19 +185,22 @@ fn read_item(raw: &RawValue, body: &Bytes) -> Item {
     }
     let fields: ItemFields<'_> = serde_json::from_str(raw.get())
         .map_err(|_| invalid("an emit has name, eventData and idempotencyKey, each once"))?;
-    let name = fields.name.as_deref().and_then(read_string).filter(|name| is_event_name(name));
+    let name = fields.name.and_then(read_string).filter(|name| is_event_name(name));
     let name =
         name.ok_or_else(|| HttpError::bad_request(ErrorCode::EventNameInvalid, format!("name: {EVENT_NAME_RULE}")))?;
     let data = fields.data.ok_or_else(|| invalid("eventData is missing"))?;
     Document::parse(data.get()).map_err(|error| invalid(error.to_string()))?;
     let idempotency_key = match fields.idempotency_key {
         None => None,
-        Some(raw) => match read_string(&raw) {
+        Some(raw) => match read_string(raw) {
             Some(key) if (1..=IDEMPOTENCY_KEY_BYTES).contains(&key.len()) => Some(key.into_boxed_str()),
             _ => return Err(invalid("idempotencyKey must be a string of 1 to 256 bytes")),
         },
     };
-    Ok(Emit { event: name.into(), data: body.slice_ref(data.get().as_bytes()), idempotency_key })
+    let data = data.get().as_bytes();
+    // A slice keeps the whole body alive: worth it only where the data is most of what was sent.
+    let data = if data.len() * 2 < raw.get().len() { Bytes::copy_from_slice(data) } else { body.slice_ref(data) };
+    Ok(Emit { event: name.into(), data, idempotency_key })
 }
 
 fn read_string(raw: &RawValue) -> Option<String> {
@@ -203,8 +222,8 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
         }
     }
     let results = if emits.is_empty() { Ok(Vec::new()) } else { doors.emitter.send(EmitAll { project, emits }).await };
-    let Ok(results) = results else { return stopped().response() };
-    let mut results = results.into_iter();
+    // Where the emitter is gone, every item is answered so.
+    let mut results = results.unwrap_or_default().into_iter();
     let answers: Vec<Result<Emitted, HttpError>> = refused
         .into_iter()
         .map(|refused| match refused {
@@ -213,7 +232,7 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
         })
         .collect();
     for answer in &answers {
-        doors.metrics.count_emits(EmitOutcome::of_answer(answer), 1);
+        doors.metrics.count_emit(EmitOutcome::of_answer(answer));
     }
     if is_batch {
         let bodies: Vec<String> = answers.iter().map(answer_body).collect();

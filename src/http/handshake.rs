@@ -4,6 +4,7 @@ use super::error::HttpError;
 use actix_http::header::{self, HeaderMap, HeaderName};
 use actix_http::{Method, RequestHead, StatusCode, Version};
 use actors::protocol::codes::ErrorCode;
+use actors::protocol::messages::{API_TOKEN, USER_TOKEN};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha1::{Digest, Sha1};
@@ -16,11 +17,8 @@ const SUBPROTOCOL: &str = "carillon.v1";
 const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 const KEY_BYTES: usize = 16;
-const API_TOKEN: &str = "x-am-authorization";
-const USER_TOKEN: &str = "x-am-user-authorization";
 
-/// A handshake that is in order.
-#[derive(Debug)]
+/// A handshake that is in order. Not `Debug`: it holds tokens.
 pub struct Handshake<'a> {
     accept: String,
     speaks_subprotocol: bool,
@@ -123,12 +121,12 @@ fn accept(key: &[u8]) -> String {
 
 /// One token, where it is found first: header, query string, subprotocol.
 fn find_token<'a>(head: &'a RequestHead, offered: &[&'a str], name: &str, prefix: &str) -> Cow<'a, str> {
-    if let Some(value) = head.headers.get(name) {
+    if let Some(value) = head.headers.get(name).filter(|value| !value.is_empty()) {
         // What is not plain text is no token either; it is refused as such, not passed over.
         return String::from_utf8_lossy(value.as_bytes());
     }
     let query = head.uri.query().unwrap_or_default();
-    let in_query = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name);
+    let in_query = form_urlencoded::parse(query.as_bytes()).find(|(key, value)| key == name && !value.is_empty());
     if let Some((_, value)) = in_query {
         return value;
     }

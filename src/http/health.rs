@@ -18,6 +18,14 @@ pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
         let message = "the node stops";
         return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
     }
+    if !doors.authenticator.is_ready() {
+        let message = "the catalogue has not answered since the node's start";
+        return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
+    }
+    if !doors.bus_health.is_ready() {
+        let message = "the bus is out of reach: sessions stay, emits are refused";
+        return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::BusUnavailable, message).response();
+    }
     HttpResponse::Ok().json(json!({"status": "ready"}))
 }
 
@@ -49,10 +57,12 @@ pub async fn upgrade_required() -> HttpResponse {
     response
 }
 
-/// Another method at a path that is served.
-pub async fn method_not_allowed() -> HttpResponse {
+/// Another method than the one that is allowed at a path (RFC 9110 §15.5.6).
+pub async fn method_not_allowed(allowed: &'static str) -> HttpResponse {
     let message = "this path does not take this method: see the protocol page";
-    HttpError::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::UnknownMessage, message).response()
+    let mut response = HttpError::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::UnknownMessage, message).response();
+    response.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static(allowed));
+    response
 }
 
 /// Any other path.

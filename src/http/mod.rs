@@ -2,7 +2,7 @@
 //!
 //! | method and path | handler |
 //! | --- | --- |
-//! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node.rs`) |
+//! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node/`) |
 //! | `POST /api/system-api/{project}/emit-event-ws` | [`emit`] |
 //! | `GET /`, `GET /ws` | the product's name; 426 |
 //! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
@@ -14,6 +14,7 @@
 mod admission;
 pub mod connect;
 mod console;
+mod crowd;
 mod emit;
 mod error;
 mod handshake;
@@ -21,6 +22,7 @@ mod health;
 mod refresh;
 
 pub use admission::{Admission, AdmissionLimits};
+pub use crowd::{HttpConnection, doorkeeper};
 pub use error::HttpError;
 pub use refresh::Judge;
 
@@ -28,8 +30,10 @@ use crate::auth::Authenticator;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use actix::Addr;
+use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{Resource, Route};
+use actix_web::{Resource, Route, guard};
+use actors::bus::BusHealth;
 use actors::counters::Counters;
 use actors::emitter::Emitter;
 use std::sync::Arc;
@@ -43,6 +47,7 @@ pub struct Doors {
     pub authenticator: Arc<Authenticator>,
     pub admission: Admission,
     pub emitter: Addr<Emitter>,
+    pub bus_health: Arc<BusHealth>,
     pub counters: Arc<Counters>,
     pub metrics: Metrics,
     is_draining: AtomicBool,
@@ -56,11 +61,12 @@ impl Doors {
         authenticator: Arc<Authenticator>,
         admission: Admission,
         emitter: Addr<Emitter>,
+        bus_health: Arc<BusHealth>,
         counters: Arc<Counters>,
     ) -> Doors {
-        let metrics = Metrics::new(counters.clone());
+        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups());
         let is_draining = AtomicBool::new(false);
-        Doors { settings, node, authenticator, admission, emitter, counters, metrics, is_draining }
+        Doors { settings, node, authenticator, admission, emitter, bus_health, counters, metrics, is_draining }
     }
 
     /// From now on the node is not ready and takes no new session.
@@ -77,19 +83,25 @@ impl Doors {
 /// All routes.
 pub fn routes(config: &mut ServiceConfig) {
     config
-        .service(route("/api/system-api/{project}/emit-event-ws", web::post().to(emit::emit)))
-        .service(route("/healthz", web::get().to(health::live)))
-        .service(route("/readyz", web::get().to(health::ready)))
-        .service(route("/metrics", web::get().to(health::metrics)))
-        .service(route("/", web::get().to(health::product)))
-        .service(route("/ws", web::get().to(health::upgrade_required)))
-        .service(route("/try", web::get().to(console::page)))
-        .service(route("/try.css", web::get().to(console::style)))
-        .service(route("/try.js", web::get().to(console::script)))
+        .service(route("/api/system-api/{project}/emit-event-ws", Method::POST, web::to(emit::emit)))
+        .service(route("/healthz", Method::GET, web::to(health::live)))
+        .service(route("/readyz", Method::GET, web::to(health::ready)))
+        .service(route("/metrics", Method::GET, web::to(health::metrics)))
+        .service(route("/", Method::GET, web::to(health::product)))
+        .service(route("/ws", Method::GET, web::to(health::upgrade_required)))
+        .service(route("/try", Method::GET, web::to(console::page)))
+        .service(route("/try.css", Method::GET, web::to(console::style)))
+        .service(route("/try.js", Method::GET, web::to(console::script)))
+        .service(route("/try/{file}", Method::GET, web::to(console::module)))
         .default_service(web::to(health::no_route));
 }
 
-/// One method at a path; any other is answered 405 in the shape of all errors.
-fn route(path: &str, route: Route) -> Resource {
-    web::resource(path).route(route).default_service(web::to(health::method_not_allowed))
+/// One method at a path, and HEAD where that is GET (RFC 9110 §9.3.2); any other is answered 405.
+fn route(path: &str, method: Method, route: Route) -> Resource {
+    let (route, allowed) = if method == Method::GET {
+        (route.guard(guard::Any(guard::Get()).or(guard::Head())), "GET, HEAD")
+    } else {
+        (route.guard(guard::Post()), "POST")
+    };
+    web::resource(path).route(route).default_service(web::to(move || health::method_not_allowed(allowed)))
 }

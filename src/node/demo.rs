@@ -3,7 +3,7 @@
 use crate::auth::{Scope, issue_api, issue_user};
 use crate::catalogue::{Catalogue, ProjectName};
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 /// How long the tokens of the block are good for.
@@ -16,35 +16,52 @@ pub async fn tell(catalogue: &dyn Catalogue, name: &ProjectName, address: Socket
     let tokens = (issue_api(&project, "try", scopes, Some(TOKEN_LIFE)), issue_user(&project, "u42", TOKEN_LIFE, &[]));
     let (Ok(api), Ok(user)) = tokens else { return };
     // A closed standard output is no reason not to serve.
-    let _ = std::io::stdout().write_all(block(address, name, &api, &user).as_bytes());
+    let _ = std::io::stdout().write_all(block(&program(), reachable(address), name, &api, &user).as_bytes());
 }
 
-fn block(address: SocketAddr, project: &ProjectName, api: &str, user: &str) -> String {
+/// How this program was called, so that the lines with it can be copied too.
+fn program() -> String {
+    std::env::args_os().next().map_or_else(|| "carillon".into(), |name| name.to_string_lossy().into_owned())
+}
+
+/// Where a browser on this machine finds a node that listens on `address`: "every address" is none to open.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        ip if !ip.is_unspecified() => address,
+        IpAddr::V4(_) => (Ipv4Addr::LOCALHOST, address.port()).into(),
+        IpAddr::V6(_) => (Ipv6Addr::LOCALHOST, address.port()).into(),
+    }
+}
+
+fn block(program: &str, address: SocketAddr, project: &ProjectName, api: &str, user: &str) -> String {
     format!(
         r#"
-Carillon is ready. Open this page, it needs nothing else (the tokens are good for a day):
+Carillon is ready. Its tokens below are good for a day.
+
+1. Open this page and press Register:
 
   http://{address}/try#api={api}&user={user}
 
-Emit an event:
+2. Emit an event; the page shows it at once:
 
-  curl -X POST http://{address}/api/system-api/{project}/emit-event-ws \
-    -H 'Content-Type: application/json' \
+  curl -w '\n' http://{address}/api/system-api/{project}/emit-event-ws \
+    -H 'content-type: application/json' \
     -H 'x-am-authorization: {api}' \
-    -d '{{"name":"order-updates","eventData":{{"recipientId":"u42","order_no":1001,"total":250,"status":"SHIPPED"}}}}'
+    -d '{{"name":"order-updates","eventData":{{"recipientId":"u42","order_no":1001,"status":"SHIPPED","total":129.90}}}}'
 
-Hear it in JavaScript (a browser's console, or Node 22):
+3. Hear it in JavaScript (the console of that page, or Node 22), then emit again:
 
-  const ws = new WebSocket("ws://{address}/ws", ["carillon.v1",
+  const socket = new WebSocket("ws://{address}/ws", ["carillon.v1",
     "api.{api}",
     "user.{user}"]);
-  ws.onmessage = (message) => console.log(message.data);
-  ws.onopen = () => ws.send(JSON.stringify({{ objType: "REGISTER", onEvents: [{{
+  socket.onmessage = ({{ data }}) => console.log(data);
+  socket.onopen = () => socket.send(JSON.stringify({{ objType: "REGISTER", onEvents: [{{
     eventType: "CUSTOM_WS_EVENTS", apiName: "order-updates",
-    condition: {{ conditionType: "RESPONSE", criteria: {{ recipientId: "u42" }} }} }}] }}));
+    condition: {{ conditionType: "RESPONSE", criteria: {{ recipientId: "u42", total: {{ $gte: 100 }} }} }} }}] }}));
 
-More tokens: carillon token api --project {project} --name my-app --scope connect,emit
-             carillon token user --project {project} --sub u43
+More tokens:  {program} token api --project {project} --name my-app --scope connect,emit
+              {program} token user --project {project} --sub u43
+To stop it:   Ctrl+C
 
 "#
     )

@@ -1,17 +1,19 @@
 //! One running node: which parts there are, the order of their start, and the order of their stop.
 //!
 //! Start: the data folder is locked, the catalogue opened, the bus arbiter with registry and emitter started, then the
-//! workers with a hub each; the port is bound last, so that whoever reaches it is served. Stop: not ready any more, no
+//! workers with a hub each; the port is bound early, so that a taken one is said at once, and served last. Stop: not ready any more, no
 //! new sessions, every session told 1001, then HTTP drained. Nothing but the command line and tests imports this.
 
+mod bus;
+mod catalogue;
 mod demo;
 mod listener;
 mod stop;
 
 use crate::auth::Authenticator;
-use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, NodeLock, ProjectName};
+use crate::catalogue::{Catalogue, CatalogueError, NodeLock, ProjectName};
 use crate::http::connect::{self, UpgradeRequest};
-use crate::http::{self, Admission, AdmissionLimits, Doors, Judge};
+use crate::http::{self, Admission, AdmissionLimits, Doors, HttpConnection, Judge};
 use crate::limits::{self, Machine, SessionBudget};
 use crate::settings::Settings;
 use actix::{Actor, Addr, Arbiter, System};
@@ -19,14 +21,16 @@ use actix_http::HttpService;
 use actix_server::Server;
 use actix_service::map_config;
 use actix_web::dev::AppConfig;
+use actix_web::middleware::from_fn;
 use actix_web::{App, web};
-use actors::bus::SharedBus;
-use actors::bus::local::LocalBus;
+use actors::bus::redis::RedisAddressError;
 use actors::counters::Counters;
-use actors::emitter::{Emitter, EmitterSettings};
 use actors::hub::{SessionHub, announce};
+use actors::nodes::NodeList;
 use actors::registry::SessionRegistry;
 use actors::session::{Conduct, SessionContext, SessionSettings, on_client_message, on_open};
+use bus::{BusParts, start_bus};
+use catalogue::open_catalogue;
 use listener::{AddressFile, listen};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -35,6 +39,9 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use stop::{Hubs, StopSignals, http_seconds, stop};
+
+/// How long a client may go on sending a body whose answer it has not read yet.
+const LINGER: Duration = Duration::from_secs(1);
 
 /// Why a node did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +56,8 @@ pub enum NodeError {
     Randomness(String),
     #[error("the bus did not start")]
     Bus,
+    #[error("bus.redis.url: {0}")]
+    BusAddress(#[from] RedisAddressError),
     #[error("the server stopped: {0}")]
     Server(#[from] io::Error),
 }
@@ -62,8 +71,8 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let signals = StopSignals::listen()?;
     let _lock = NodeLock::acquire(&settings.data.dir)?;
     AddressFile::remove_old(&settings);
-    let catalogue: Arc<dyn Catalogue> = Arc::new(EmbeddedCatalogue::open(&settings.data.dir)?);
-    let is_first_start = settings.catalogue.demo && catalogue.ensure_demo().await?;
+    let opened = open_catalogue(&settings).await?;
+    let catalogue = &opened.catalogue;
     let budget = announce_limits(&settings);
     let listener = listen(&settings)?;
     let address = listener.local_addr()?;
@@ -72,7 +81,8 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
     log::info!("node {} listens on http://{address}", node.doors.node);
-    if is_first_start || address.ip().is_loopback() {
+    // Production turns `catalogue.demo` off, and nobody else should find tokens in what a service printed.
+    if settings.catalogue.demo && (opened.is_first_start || address.ip().is_loopback()) {
         demo::tell(catalogue.as_ref(), &ProjectName::demo(), address).await;
     }
     let result = server.await;
@@ -99,6 +109,7 @@ struct Node {
     settings: Settings,
     doors: web::Data<Doors>,
     registry: Addr<SessionRegistry>,
+    nodes: Addr<NodeList>,
     hubs: Hubs,
     session_settings: SessionSettings,
     /// Ends with the node; the actors of the bus live on it.
@@ -115,7 +126,8 @@ impl Node {
         let number = random_number()?;
         let node: Arc<str> = format!("{:08x}", number >> 32).into();
         let bus_arbiter = Arbiter::new();
-        let (registry, emitter) = start_bus(&bus_arbiter, settings, number, counters.clone()).await?;
+        let BusParts { registry, emitter, nodes, health } =
+            start_bus(&bus_arbiter, settings, number, &node, counters.clone()).await?;
         let auth = (settings.auth.leeway_seconds, settings.catalogue.cache_seconds);
         let authenticator = Arc::new(Authenticator::new(catalogue, auth.0, auth.1));
         let admission_limits = AdmissionLimits {
@@ -124,11 +136,12 @@ impl Node {
             sessions_per_address: settings.limits.sessions_per_address,
         };
         let admission = Admission::new(admission_limits, counters.clone());
-        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, emitter, counters);
+        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, emitter, health, counters);
         Ok(Node {
             settings: settings.clone(),
             doors: web::Data::new(doors),
             registry,
+            nodes,
             hubs: Hubs::default(),
             session_settings: session_settings(settings, node),
             _bus_arbiter: bus_arbiter,
@@ -138,20 +151,33 @@ impl Node {
     /// The server of both HTTP and WebSockets; it ends when the node has stopped.
     fn server(&self, listener: TcpListener, signals: StopSignals, budget: &SessionBudget) -> Result<Server, NodeError> {
         let workers = self.settings.http.worker_count();
-        let connections = usize::try_from(budget.kept_for_http).unwrap_or(usize::MAX).div_ceil(workers).max(1);
+        let (counters, kept_for_http) = (self.doors.counters.clone(), budget.kept_for_http);
         let builder = Server::build()
             .workers(workers)
             .backlog(self.settings.http.backlog)
-            .max_concurrent_connections(connections)
+            // Counted by the doors instead: see `http/crowd.rs`.
+            .max_concurrent_connections(usize::MAX >> 1)
             .shutdown_timeout(http_seconds(self.settings.shutdown.seconds))
-            .shutdown_signal(stop(signals, self.doors.clone(), self.hubs.clone(), self.settings.shutdown.seconds));
+            .shutdown_signal(stop(
+                signals,
+                self.doors.clone(),
+                self.nodes.clone(),
+                self.hubs.clone(),
+                self.settings.shutdown.seconds,
+            ));
         let drained = builder.graceful_shutdown_signal();
         let worker = self.worker();
         let server = builder.listen("carillon", listener, move || {
             let drained = drained.clone();
-            let app = App::new().app_data(worker.doors.clone()).configure(http::routes);
+            let counters = counters.clone();
+            let app = App::new().app_data(worker.doors.clone()).wrap(from_fn(http::doorkeeper)).configure(http::routes);
             HttpService::build()
                 .tcp_nodelay(true)
+                // An answer in front of an unread body survives only if the rest is read for a while.
+                .client_disconnect_timeout(LINGER)
+                .on_connect_ext(move |_, data| {
+                    data.insert(HttpConnection::count(counters.clone(), kept_for_http));
+                })
                 .graceful_shutdown_signal(move || {
                     let drained = drained.clone();
                     async move { drained.notified().await }
@@ -242,28 +268,4 @@ fn session_settings(settings: &Settings, node: Arc<str>) -> SessionSettings {
 
 fn random_number() -> Result<u64, NodeError> {
     getrandom::u64().map_err(|error| NodeError::Randomness(error.to_string()))
-}
-
-/// Starts what lives on the bus arbiter.
-async fn start_bus(
-    arbiter: &Arbiter,
-    settings: &Settings,
-    node: u64,
-    counters: Arc<Counters>,
-) -> Result<(Addr<SessionRegistry>, Addr<Emitter>), NodeError> {
-    let (started, start) = tokio::sync::oneshot::channel();
-    let queued_bytes = u32::try_from(settings.limits.queued_bytes).unwrap_or(u32::MAX);
-    let emitter_settings = EmitterSettings {
-        emits_per_second: settings.limits.emits_per_second,
-        idempotency_keys: settings.limits.idempotency_keys,
-        idempotency_window: Duration::from_secs(settings.limits.idempotency_seconds),
-    };
-    arbiter.spawn(async move {
-        let bus: SharedBus = Rc::new(LocalBus::new(queued_bytes, counters.clone()));
-        let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
-        let emitter = Emitter::new(bus, node, emitter_settings, counters).start();
-        // Nobody waits any more where the node has been stopped meanwhile.
-        let _ = started.send((registry, emitter));
-    });
-    start.await.map_err(|_| NodeError::Bus)
 }

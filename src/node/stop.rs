@@ -4,6 +4,7 @@ use crate::http::Doors;
 use actix::Addr;
 use actix_web::web;
 use actors::hub::{CloseAll, SessionHub};
+use actors::nodes::{Leave, NodeList};
 use actors::protocol::codes::CloseCode;
 use futures::future::join_all;
 use std::io;
@@ -47,16 +48,25 @@ pub(super) fn http_seconds(seconds: u64) -> u64 {
 }
 
 /// Resolves when HTTP is to be drained: a signal came, and every session was told and had its time.
-pub(super) async fn stop(mut signals: StopSignals, doors: web::Data<Doors>, hubs: Hubs, seconds: u64) {
+pub(super) async fn stop(
+    mut signals: StopSignals,
+    doors: web::Data<Doors>,
+    nodes: Addr<NodeList>,
+    hubs: Hubs,
+    seconds: u64,
+) {
     signals.wait().await;
     doors.drain();
+    nodes.do_send(Leave);
     log::info!("stopping: {} sessions are told to come back elsewhere", doors.counters.sessions.value());
     let time = Duration::from_secs(seconds - http_seconds(seconds).min(seconds)).saturating_sub(MARGIN);
     let deadline = Instant::now() + time;
     loop {
         let hubs = hubs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // Asked again each time: an upgrade that was under way may have brought another one.
-        let left = join_all(hubs.iter().map(|hub| hub.send(CloseAll(CloseCode::GoingAway)))).await;
+        let asked = join_all(hubs.iter().map(|hub| hub.send(CloseAll(CloseCode::GoingAway))));
+        let time_left = deadline.saturating_duration_since(Instant::now());
+        let Ok(left) = tokio::time::timeout(time_left, asked).await else { break };
         let left: usize = left.into_iter().map(|count| count.unwrap_or(0)).sum();
         if left == 0 || Instant::now() >= deadline {
             break;

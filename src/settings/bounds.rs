@@ -3,13 +3,18 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Problem, Settings};
+use super::{MongodbSettings, Problem, RedisSettings, Settings};
 
 /// The most sessions that a setting may ask for: more than a machine has ever held.
 const SESSIONS: u64 = 10_000_000;
 
 /// 16 MiB, where a message of JSON stops being one.
 const LONGEST_JSON: u64 = 16 << 20;
+
+/// The longest name of a database that every MongoDB takes, hosted ones too.
+const DATABASE_NAME_BYTES: usize = 38;
+/// The longest prefix of channels and keys: each of them repeats it.
+const PREFIX_BYTES: usize = 64;
 
 /// A number, by its `section.key`, with what it may be.
 pub(super) struct Bound {
@@ -31,7 +36,7 @@ impl Settings {
     pub(super) fn numbers(&self) -> Vec<Bound> {
         let Settings { http, catalogue, auth, session, limits, shutdown, .. } = self;
         vec![
-            bound("http.workers", http.workers as u64, 0..=1024),
+            bound("http.workers", http.workers as u64, 0..=512),
             bound("http.backlog", http.backlog.into(), 1..=65_535),
             bound("catalogue.cache_seconds", catalogue.cache_seconds, 1..=86_400),
             bound("auth.leeway_seconds", auth.leeway_seconds, 0..=300),
@@ -49,8 +54,8 @@ impl Settings {
             bound("limits.emits_per_second", limits.emits_per_second.into(), 0..=10_000_000),
             bound("limits.idempotency_keys", limits.idempotency_keys as u64, 1..=100_000_000),
             bound("limits.idempotency_seconds", limits.idempotency_seconds, 1..=86_400),
-            bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=64 << 30),
-            bound("shutdown.seconds", shutdown.seconds, 1..=600),
+            bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=u32::MAX.into()),
+            bound("shutdown.seconds", shutdown.seconds, 2..=600),
         ]
     }
 
@@ -59,6 +64,8 @@ impl Settings {
         if self.data.dir.as_os_str().is_empty() {
             problems.push(out_of_bounds("data.dir", "must name a folder, such as ./data".to_owned()));
         }
+        problems.extend(self.catalogue.mongodb.judge());
+        problems.extend(self.bus.redis.judge());
         for origin in self.http.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
             let cause = format!(
                 "must hold origins as browsers send them, such as https://app.example.com (lower case, no path, no final slash), not {origin:?}"
@@ -84,6 +91,31 @@ impl Settings {
     }
 }
 
+impl MongodbSettings {
+    fn judge(&self) -> Vec<Problem> {
+        let address = self.uri.expose().split_once("://").filter(|(_, rest)| !rest.is_empty());
+        let is_uri = matches!(address, Some(("mongodb" | "mongodb+srv", _)));
+        let is_name_character = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        let is_name = (1..=DATABASE_NAME_BYTES).contains(&self.database.len());
+        let is_database = is_name && self.database.bytes().all(is_name_character);
+        let uri = "must begin with mongodb:// or mongodb+srv:// and name a host".to_owned();
+        let database = format!("must be 1 to {DATABASE_NAME_BYTES} letters, digits, _ and -, not {:?}", self.database);
+        wrong([(is_uri, "catalogue.mongodb.uri", uri), (is_database, "catalogue.mongodb.database", database)])
+    }
+}
+
+impl RedisSettings {
+    fn judge(&self) -> Vec<Problem> {
+        let scheme = self.url.expose().split_once("://").filter(|(_, rest)| !rest.is_empty()).map(|(scheme, _)| scheme);
+        let is_url = matches!(scheme, Some("redis" | "rediss"));
+        let is_printable = self.prefix.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_prefix = (1..=PREFIX_BYTES).contains(&self.prefix.len()) && is_printable;
+        let url = "must begin with redis:// or rediss:// and name a host".to_owned();
+        let prefix = format!("must be 1 to {PREFIX_BYTES} printable ASCII characters, not {:?}", self.prefix);
+        wrong([(is_url, "bus.redis.url", url), (is_prefix, "bus.redis.prefix", prefix)])
+    }
+}
+
 impl Bound {
     fn judge(self) -> Option<Problem> {
         let (least, most) = (self.allowed.start(), self.allowed.end());
@@ -94,6 +126,12 @@ impl Bound {
 
 fn bound(key: &'static str, value: u64, allowed: RangeInclusive<u64>) -> Bound {
     Bound { key, value, allowed }
+}
+
+/// The problems among checks: whether it is good, the key, and what to say where it is not.
+fn wrong(checks: [(bool, &'static str, String); 2]) -> Vec<Problem> {
+    let wrong = checks.into_iter().filter(|(is_good, ..)| !is_good);
+    wrong.map(|(_, key, cause)| out_of_bounds(key, cause)).collect()
 }
 
 fn out_of_bounds(key: &'static str, cause: String) -> Problem {

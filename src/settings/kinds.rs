@@ -10,6 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 pub enum CatalogueKind {
     /// SQLite in `data.dir`.
     Embedded,
+    /// A MongoDB that nodes share.
+    Mongodb,
 }
 
 /// The buses that exist.
@@ -18,6 +20,8 @@ pub enum CatalogueKind {
 pub enum BusKind {
     /// A channel inside the process: one node.
     Local,
+    /// A Redis that nodes share.
+    Redis,
 }
 
 impl TryFrom<String> for CatalogueKind {
@@ -26,7 +30,8 @@ impl TryFrom<String> for CatalogueKind {
     fn try_from(name: String) -> Result<Self, String> {
         match name.as_str() {
             "embedded" => Ok(Self::Embedded),
-            _ => Err(unknown_kind(&name, &["embedded"])),
+            "mongodb" => Ok(Self::Mongodb),
+            _ => Err(unknown_kind(&name, &["embedded", "mongodb"])),
         }
     }
 }
@@ -37,7 +42,8 @@ impl TryFrom<String> for BusKind {
     fn try_from(name: String) -> Result<Self, String> {
         match name.as_str() {
             "local" => Ok(Self::Local),
-            _ => Err(unknown_kind(&name, &["local"])),
+            "redis" => Ok(Self::Redis),
+            _ => Err(unknown_kind(&name, &["local", "redis"])),
         }
     }
 }
@@ -63,16 +69,20 @@ mod tests {
 
     #[test]
     fn kinds_are_written_as_they_are_read() {
-        let catalogue = serde_json::to_value(CatalogueKind::Embedded).unwrap();
-        assert_eq!(serde_json::from_value::<CatalogueKind>(catalogue).unwrap(), CatalogueKind::Embedded);
-        let bus = serde_json::to_value(BusKind::Local).unwrap();
-        assert_eq!(serde_json::from_value::<BusKind>(bus).unwrap(), BusKind::Local);
+        for kind in [CatalogueKind::Embedded, CatalogueKind::Mongodb] {
+            let written = serde_json::to_value(kind).unwrap();
+            assert_eq!(serde_json::from_value::<CatalogueKind>(written).unwrap(), kind);
+        }
+        for kind in [BusKind::Local, BusKind::Redis] {
+            let written = serde_json::to_value(kind).unwrap();
+            assert_eq!(serde_json::from_value::<BusKind>(written).unwrap(), kind);
+        }
     }
 
     #[test]
     fn an_unknown_kind_is_refused_naming_what_exists() {
         let refused = CatalogueKind::try_from("mongo".to_owned()).unwrap_err();
-        assert_eq!(refused, r#"must be one of "embedded", not "mongo""#);
-        assert!(BusKind::try_from("redis".to_owned()).unwrap_err().contains(r#""local""#));
+        assert_eq!(refused, r#"must be one of "embedded", "mongodb", not "mongo""#);
+        assert!(BusKind::try_from("nats".to_owned()).unwrap_err().contains(r#""local", "redis""#));
     }
 }

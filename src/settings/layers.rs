@@ -165,21 +165,24 @@ fn one_line(error: &str) -> String {
     }
 }
 
-/// Every value with its `section.key`, in order. What stands outside of a section, or is a section in a section, keeps
-/// its name and is refused as an unknown key or a wrong kind of value.
+/// Every value with its `section.key` or `section.section.key`, in order. What stands outside of a section, or nested
+/// deeper than that, keeps its name and is refused as an unknown key or a wrong kind of value.
 fn flatten(sections: config::Map<String, Value>) -> BTreeMap<String, Value> {
     let mut values = BTreeMap::new();
     for (section, value) in sections {
-        match value.kind {
-            ValueKind::Table(keys) => {
-                values.extend(keys.into_iter().map(|(key, value)| (format!("{section}.{key}"), value)));
-            }
-            kind => {
-                values.insert(section, Value::new(None, kind));
-            }
+        for (key, value) in keys_of(section, value) {
+            values.extend(if key.contains('.') { keys_of(key, value) } else { vec![(key, value)] });
         }
     }
     values
+}
+
+/// A section's keys, each behind the section's name; what is no section stays as it is.
+fn keys_of(name: String, value: Value) -> Vec<(String, Value)> {
+    match value.kind {
+        ValueKind::Table(keys) => keys.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)).collect(),
+        kind => vec![(name, Value::new(None, kind))],
+    }
 }
 
 fn try_alone(candidate: &Override) -> Result<(), Problem> {

@@ -10,6 +10,7 @@ mod layers;
 mod listing;
 mod nearest;
 mod problem;
+mod secret_url;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -23,7 +24,11 @@ use serde::{Deserialize, Serialize};
 pub use kinds::{BusKind, CatalogueKind};
 pub use layers::Loaded;
 pub use problem::{Problem, Problems};
+pub use secret_url::SecretUrl;
 pub use source::Source;
+
+/// The most worker threads, which is the server's own bound.
+const MOST_WORKERS: usize = 512;
 
 /// Everything that can be set, a struct for each section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,7 +67,7 @@ pub struct DataSettings {
     pub dir: PathBuf,
 }
 
-/// `[catalogue]`: where projects, keys and event definitions come from.
+/// `[catalogue]`: where projects and their keys come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueSettings {
@@ -72,6 +77,18 @@ pub struct CatalogueSettings {
     pub cache_seconds: u64,
     /// Whether the first start on an empty catalogue makes the project `demo`.
     pub demo: bool,
+    /// Where the catalogue of kind `mongodb` is.
+    pub mongodb: MongodbSettings,
+}
+
+/// `[catalogue.mongodb]`: the MongoDB that nodes share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MongodbSettings {
+    /// The connection string.
+    pub uri: SecretUrl,
+    /// The database's name.
+    pub database: String,
 }
 
 /// `[bus]`: how emits reach the nodes.
@@ -80,6 +97,18 @@ pub struct CatalogueSettings {
 pub struct BusSettings {
     /// Which bus carries them.
     pub kind: BusKind,
+    /// Where the bus of kind `redis` is.
+    pub redis: RedisSettings,
+}
+
+/// `[bus.redis]`: the Redis that nodes share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RedisSettings {
+    /// Its address, with user, password and database.
+    pub url: SecretUrl,
+    /// What every channel and key of this deployment begins with.
+    pub prefix: String,
 }
 
 /// `[auth]`: how tokens are judged.
@@ -151,7 +180,7 @@ impl HttpSettings {
     /// The number of worker threads: the setting, or the number of CPUs where it is 0.
     pub fn worker_count(&self) -> usize {
         match self.workers {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            0 => std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS),
             workers => workers,
         }
     }

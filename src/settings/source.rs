@@ -35,12 +35,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// The environment variable of `section.key`.
+/// The environment variable of `section.key`; a section in a section is one more dot, and one more `__`.
 pub fn variable_of_key(key: &str) -> String {
     format!("{PREFIX}{}", key.to_uppercase().replace('.', "__"))
 }
 
 /// The `section.key` that an environment variable with our prefix means.
 pub fn key_of_variable(name: &str) -> String {
-    name[PREFIX.len()..].replacen("__", ".", 1).to_lowercase()
+    name[PREFIX.len()..].replace("__", ".").to_lowercase()
 }

@@ -16,10 +16,14 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("http.allowed_origins", "['https://a.example', 'http://b.example:81']", "https://a.example, http://b.example:81"),
     ("http.backlog", "16", "16"),
     ("data.dir", "'/var/lib/carillon'", "/var/lib/carillon"),
-    ("catalogue.kind", "'embedded'", "embedded"),
+    ("catalogue.kind", "'mongodb'", "mongodb"),
     ("catalogue.cache_seconds", "7", "7"),
     ("catalogue.demo", "false", "false"),
-    ("bus.kind", "'local'", "local"),
+    ("catalogue.mongodb.uri", "'mongodb+srv://a.example'", "mongodb+srv://a.example"),
+    ("catalogue.mongodb.database", "'other_1-x'", "other_1-x"),
+    ("bus.kind", "'redis'", "redis"),
+    ("bus.redis.url", "'rediss://a.example:7000/1'", "rediss://a.example:7000/1"),
+    ("bus.redis.prefix", "'other:'", "other:"),
     ("auth.leeway_seconds", "0", "0"),
     ("session.ping_seconds", "2", "2"),
     ("session.send_buffer_bytes", "300000", "300000"),
@@ -57,7 +61,19 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
     ("catalogue.cache_seconds", "0"),
     ("catalogue.cache_seconds", "86401"),
     ("catalogue.demo", "1"),
-    ("bus.kind", "'redis'"),
+    ("catalogue.mongodb.uri", "'http://a.example'"),
+    ("catalogue.mongodb.uri", "'mongodb://'"),
+    ("catalogue.mongodb.uri", "''"),
+    ("catalogue.mongodb.database", "''"),
+    ("catalogue.mongodb.database", "'a.b'"),
+    ("catalogue.mongodb.database", "'a23456789b123456789c123456789d123456789'"),
+    ("bus.kind", "'nats'"),
+    ("bus.redis.url", "'http://a.example'"),
+    ("bus.redis.url", "'redis://'"),
+    ("bus.redis.url", "''"),
+    ("bus.redis.prefix", "''"),
+    ("bus.redis.prefix", "'a b'"),
+    ("bus.redis.prefix", "'aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff12345'"),
     ("auth.leeway_seconds", "301"),
     ("session.ping_seconds", "0"),
     ("session.ping_seconds", "3601"),
@@ -106,16 +122,23 @@ fn refusal(file: &str, environment: &[(&str, &str)]) -> String {
 }
 
 fn line(key: &str, value: &str) -> String {
-    let (section, key) = key.split_once('.').unwrap();
+    let (section, key) = key.rsplit_once('.').unwrap();
     format!("[{section}]\n{key} = {value}\n")
 }
 
 fn by_key(sections: &toml::Table) -> BTreeMap<String, Value> {
-    let keys = |(section, keys): (&String, &Value)| {
-        let section = section.clone();
-        keys.as_table().unwrap().clone().into_iter().map(move |(key, value)| (format!("{section}.{key}"), value))
-    };
-    sections.iter().flat_map(keys).collect()
+    let mut values = BTreeMap::new();
+    for (section, keys) in sections {
+        for (key, value) in keys.as_table().unwrap() {
+            match value.as_table() {
+                Some(nested) => {
+                    values.extend(nested.iter().map(|(last, v)| (format!("{section}.{key}.{last}"), v.clone())))
+                }
+                None => drop(values.insert(format!("{section}.{key}"), value.clone())),
+            }
+        }
+    }
+    values
 }
 
 fn values(settings: &Settings) -> BTreeMap<String, Value> {
@@ -219,14 +242,19 @@ fn an_unknown_key_of_a_file_is_refused_with_the_nearest_known_one() {
     assert!(refusal("[http]\nbnid = 1", &[]).ends_with("), did you mean http.bind?"));
     assert!(refusal("[htpp]\nbind = 1", &[]).ends_with("did you mean http.bind?"));
     assert!(refusal("ping_seconds = 1", &[]).ends_with("did you mean session.ping_seconds?"));
-    assert!(refusal("[limits.sessions]\nuser = 1", &[]).starts_with("limits.sessions: must be a whole number"));
+    assert!(refusal("[limits.sessions]\nuser = 1", &[]).starts_with("limits.sessions.user: no such key ("));
+    assert!(refusal("[catalogue]\nmongodb = 1", &[]).starts_with("catalogue.mongodb: no such key ("));
+    assert!(refusal("[catalogue.mongodb.uri]\na = 1", &[]).starts_with("catalogue.mongodb.uri: must be a text"));
+    assert!(refusal("[catalogue.mongodb]\ndatabse = 1", &[]).ends_with("did you mean catalogue.mongodb.database?"));
 }
 
 #[test]
 fn an_unknown_variable_is_refused_with_the_nearest_known_one() {
     let refusal = refusal("", &[("CARILLON__HTTP__BNID", "1")]);
     assert_eq!(refusal, "http.bnid: no such key (CARILLON__HTTP__BNID), did you mean CARILLON__HTTP__BIND?");
-    for name in ["CARILLON__", "CARILLON__HTTP", "CARILLON__http__bind", "CARILLON__HTTP.BIND"] {
+    for name in
+        ["CARILLON__", "CARILLON__HTTP", "CARILLON__http__bind", "CARILLON__HTTP.BIND", "CARILLON__CATALOGUE__MONGODB"]
+    {
         assert!(load("", &[(name, "1")]).is_err(), "{name}");
     }
 }
@@ -240,7 +268,7 @@ fn variables_that_are_not_ours_are_ignored() {
 #[test]
 fn all_problems_are_told_at_once_and_each_in_one_line() {
     let file = "[http]\nbind = 'localhost:1'\nworkers = 2000\n\"a\\nb\" = 1\n[session]\nping_seconds = 'x'\n";
-    let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "redis")]).unwrap_err();
+    let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "nats")]).unwrap_err();
     let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
     for key in ["http.bind: ", "http.workers: ", r"http.a\nb: ", "session.ping_seconds: ", "bus.kind: "] {
         assert_eq!(lines.iter().filter(|line| line.starts_with(key)).count(), 1, "{key} in {lines:?}");
@@ -270,4 +298,30 @@ fn the_listing_is_a_settings_file_that_says_the_same() {
     assert_eq!(load(&listing, &[]).unwrap().settings, loaded.settings, "{listing}");
     assert!(listing.contains("  # CARILLON__DATA__DIR\n"), "{listing}");
     assert!(listing.contains("workers = 0  # default\n"), "{listing}");
+}
+
+#[test]
+fn the_listing_shows_no_password_of_the_catalogue() {
+    let variable = ("CARILLON__CATALOGUE__MONGODB__URI", "mongodb://ann:open-sesame@a.example/?tls=true");
+    let loaded = load("", &[variable]).unwrap();
+    assert_eq!(loaded.settings.catalogue.mongodb.uri.expose(), variable.1);
+    let listing = loaded.to_toml();
+    let line = "[catalogue.mongodb]\ndatabase = \"carillon\"  # default\nuri = \"mongodb://ann:***@a.example/?tls=true\"  # CARILLON__CATALOGUE__MONGODB__URI\n";
+    assert!(listing.contains(line), "{listing}");
+    for text in [listing, format!("{loaded:?}"), refusal("[http]\nworkers = -1", &[variable])] {
+        assert!(!text.contains("sesame"), "{text}");
+    }
+}
+
+#[test]
+fn the_listing_shows_no_password_of_the_bus() {
+    let variable = ("CARILLON__BUS__REDIS__URL", "rediss://ann:open-sesame@a.example:7000/3");
+    let loaded = load("", &[variable]).unwrap();
+    assert_eq!(loaded.settings.bus.redis.url.expose(), variable.1);
+    let listing = loaded.to_toml();
+    let line = "url = \"rediss://ann:***@a.example:7000/3\"  # CARILLON__BUS__REDIS__URL\n";
+    assert!(listing.contains(line), "{listing}");
+    for text in [listing, format!("{loaded:?}"), refusal("[http]\nworkers = -1", &[variable])] {
+        assert!(!text.contains("sesame"), "{text}");
+    }
 }

@@ -167,10 +167,34 @@ fn an_announced_length_over_the_limit_is_refused_without_its_body() {
 }
 
 #[test]
+fn a_body_far_over_the_limit_is_refused_in_words_and_not_by_a_reset() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let body = vec![b' '; 4 << 20];
+    for _ in 0..5 {
+        let mut socket = RawSocket::connect(node.address());
+        socket.write(&head("POST", EMIT, &headers, Some(body.len())));
+        socket.write(&body);
+        assert_eq!(socket.read_answer().refusal(413), "PAYLOAD_TOO_LARGE");
+    }
+}
+
+#[test]
+fn a_path_that_answers_get_answers_head() {
+    let node = Node::start(&[]);
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(&head("HEAD", "/readyz", &[("Connection", "close")], None));
+    let answer = socket.read_to_end();
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", String::from_utf8_lossy(&answer));
+}
+
+#[test]
 fn other_methods_and_paths_are_answered_in_the_same_shape() {
     let node = Node::start(&[]);
     let wrong_method = request(node.address(), "GET", EMIT, &[], b"");
     wrong_method.refusal(405);
+    assert_eq!(wrong_method.header("allow"), Some("POST"));
     let nowhere = request(node.address(), "POST", "/api/nowhere", &[], b"{}");
     nowhere.refusal(404);
 }

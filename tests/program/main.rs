@@ -4,6 +4,10 @@
 //! docs/protocol.md; `layers` is the exception: it reads the source and holds the rooms apart.
 
 mod closing;
+mod cluster;
+mod cluster_failures;
+mod cluster_limits;
+mod crowd;
 mod emit;
 mod emit_refusals;
 mod handshake;
@@ -12,6 +16,7 @@ mod handshake_limits;
 mod handshake_tokens;
 mod layers;
 mod messages;
+mod mongodb;
 mod notifications;
 mod operation;
 mod refresh;

@@ -222,3 +222,38 @@ async fn another_projects_event_of_the_same_name_is_not_told() {
     assert_eq!(client.next_notification().await.1, "of demo");
     assert_eq!(client.next_notification().await.1, "again of demo");
 }
+
+#[tokio::test]
+async fn an_emit_with_more_frames_than_the_queue_holds_is_told_in_portions_and_whole() {
+    let settings = [("LIMITS__QUEUED_BYTES", "262144"), ("SESSION__SEND_BUFFER_BYTES", "67108864")];
+    let node = Node::start(&settings);
+    let tokens = node.tokens();
+    let mut client = Client::connect(&node, &tokens).await;
+    let selective = |dropped: usize| {
+        let mut entry = entry("orders");
+        entry["select"] = json!({format!("dropped{dropped}"): 0});
+        entry
+    };
+    // Ids and selections differ: each of the fifty is a frame of its own, a megabyte in every five.
+    let entries: Vec<Value> = (0..50).map(selective).collect();
+    let (valid, _) = client.register(json!(entries)).await;
+    emit_text(&node, &tokens, "orders", &json!({"text": "x".repeat(200_000)}).to_string());
+    let leaving = valid[0]["eventId"].clone();
+    client.say(json!({"objType": "UNREGISTER", "onEvents": [{"eventId": leaving}]}).to_string()).await;
+    let mut told = std::collections::BTreeSet::new();
+    let mut has_left = false;
+    while told.len() < 50 || !has_left {
+        let message = client.next_json().await;
+        if message["type"] == "UNREGISTER" {
+            has_left = true;
+        } else {
+            let id = message["response"]["eventId"].as_str().expect("an id").to_owned();
+            assert!(!has_left || json!(id) != leaving, "told after the answer to its UNREGISTER");
+            assert!(told.insert(id), "told twice");
+        }
+    }
+    emit_text(&node, &tokens, "orders", "{}");
+    for _ in 0..49 {
+        assert_ne!(json!(client.next_notification().await.0), leaving);
+    }
+}

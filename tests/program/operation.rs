@@ -7,7 +7,7 @@ use crate::support::{Node, RawSocket, Tokens, emit, eventually, request};
 use serde_json::json;
 use std::process::{Command, Stdio};
 
-const METRICS: [&str; 12] = [
+const METRICS: [&str; 13] = [
     "carillon_sessions",
     "carillon_subscriptions",
     "carillon_channels",
@@ -20,6 +20,7 @@ const METRICS: [&str; 12] = [
     "carillon_emit_seconds_bucket",
     "carillon_limits_total",
     "carillon_upgrades_total",
+    "carillon_catalogue_failures_total",
 ];
 
 fn nothing_is_left(node: &Node) -> bool {

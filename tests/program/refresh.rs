@@ -40,6 +40,19 @@ async fn both_tokens_or_either_may_be_replaced_and_the_earlier_expiry_is_told() 
 }
 
 #[tokio::test]
+async fn a_refresh_is_answered_at_once_and_not_with_the_next_tick() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let mut client = Client::connect(&node, &tokens).await;
+    let start = std::time::Instant::now();
+    for _ in 0..20 {
+        client.ask(refresh(Some(&tokens.api), Some(&tokens.user))).await;
+    }
+    // The hub ticks once a second: with it, twenty answers took twenty.
+    assert!(start.elapsed() < std::time::Duration::from_secs(8), "{:?}", start.elapsed());
+}
+
+#[tokio::test]
 async fn subscriptions_outlive_a_refresh() {
     let node = Node::start(&[]);
     let tokens = node.tokens();

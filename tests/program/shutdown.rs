@@ -63,6 +63,10 @@ async fn while_an_emit_is_under_way_the_node_is_not_ready_refuses_upgrades_and_a
     client.expect_close(1001).await;
     asking.write(&head("GET", "/readyz", &[], None));
     assert_eq!(asking.read_answer().status, 503);
+    asking.write(&head("POST", EMIT, &headers, Some(body.len())));
+    asking.write(body);
+    let too_late = asking.read_answer();
+    assert_eq!((too_late.status, too_late.header("retry-after")), (503, Some("1")), "nobody is left to be told");
     upgrading.write(&upgrade_request("/ws", &tokens.headers()));
     let refused = upgrading.read_answer();
     assert_eq!(refused.status, 503);

@@ -3,51 +3,76 @@
 //! Past the bound a publisher waits: nothing is lost, and a backend that emits faster than the node can tell is slowed
 //! down to the node's pace.
 
-use super::{Bus, BusError, ChannelKey, Publication, Published};
+use super::idempotency::{IdempotencyKeys, Publishing, Seen};
+use super::{Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Published, Subscriber, Taken};
 use crate::counters::{Counters, Limit};
 use crate::passage::Passage;
 use actix::Recipient;
-use futures::future::{LocalBoxFuture, ready};
-use std::cell::OnceCell;
+use futures::future::{FutureExt, LocalBoxFuture, TryFutureExt, ready};
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
-/// What a publication costs beside its data: names, messages and lists on their way.
-const PUBLICATION_OVERHEAD_BYTES: usize = 256;
+/// The bounds of a local bus.
+#[derive(Clone, Copy, Debug)]
+pub struct LocalBusSettings {
+    /// Event data on the way, in bytes (`limits.queued_bytes`); one publication larger than that passes alone.
+    pub queued_bytes: u32,
+    /// Idempotency keys remembered.
+    pub idempotency_keys: usize,
+    /// How long a key is remembered.
+    pub idempotency_window: Duration,
+}
+
+/// How long a publisher waits for room before its caller is told to try again.
+const PUBLISH_PATIENCE: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub struct LocalBus {
-    subscriber: OnceCell<Recipient<Published>>,
+    subscriber: OnceCell<Subscriber>,
+    nodes: OnceCell<Recipient<Control>>,
     room: Arc<Semaphore>,
     capacity: u32,
+    keys: Rc<RefCell<IdempotencyKeys>>,
+    health: Arc<BusHealth>,
     counters: Arc<Counters>,
 }
 
 impl LocalBus {
-    /// A bus that holds at most `queued_bytes` (`limits.queued_bytes`) of event data on the way; one publication larger
-    /// than that passes alone.
-    pub fn new(queued_bytes: u32, counters: Arc<Counters>) -> LocalBus {
-        let room = Arc::new(Semaphore::new(queued_bytes as usize));
-        LocalBus { subscriber: OnceCell::new(), room, capacity: queued_bytes, counters }
-    }
-
-    fn cost(&self, publication: &Publication) -> u32 {
-        let bytes = publication.data.len().saturating_add(PUBLICATION_OVERHEAD_BYTES);
-        u32::try_from(bytes).unwrap_or(u32::MAX).min(self.capacity)
+    /// A bus within these bounds.
+    pub fn new(settings: LocalBusSettings, counters: Arc<Counters>) -> LocalBus {
+        let keys = IdempotencyKeys::new(settings.idempotency_keys, settings.idempotency_window);
+        LocalBus {
+            subscriber: OnceCell::new(),
+            nodes: OnceCell::new(),
+            room: Arc::new(Semaphore::new(settings.queued_bytes as usize)),
+            capacity: settings.queued_bytes,
+            keys: Rc::new(RefCell::new(keys)),
+            health: Arc::new(BusHealth::always()),
+            counters,
+        }
     }
 }
 
 impl Bus for LocalBus {
-    fn attach(&self, subscriber: Recipient<Published>) {
+    fn attach(&self, subscriber: Subscriber) {
         let attached = self.subscriber.set(subscriber);
         debug_assert!(attached.is_ok(), "a bus has one subscriber");
     }
 
+    fn health(&self) -> Arc<BusHealth> {
+        self.health.clone()
+    }
+
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>> {
-        let Some(subscriber) = self.subscriber.get().cloned() else {
+        let subscriber = self.subscriber.get().map(|subscriber| subscriber.published.clone());
+        let Some(subscriber) = subscriber.filter(actix::Recipient::connected) else {
             return Box::pin(ready(Err(BusError::Unavailable)));
         };
-        let cost = self.cost(&publication);
+        let cost = publication.cost(self.capacity);
         if self.room.available_permits() < cost as usize {
             self.counters.count_limit(Limit::QueuedBytes);
         }
@@ -55,7 +80,8 @@ impl Bus for LocalBus {
         let room = self.room.clone().acquire_many_owned(cost);
         let counters = self.counters.clone();
         Box::pin(async move {
-            let permit = room.await.map_err(|_| BusError::Unavailable)?;
+            let permit = timeout(PUBLISH_PATIENCE, room).await.map_err(|_| BusError::Unavailable)?;
+            let permit = permit.map_err(|_| BusError::Unavailable)?;
             let passage = Passage::new(permit, cost, counters);
             // A mailbox's own bound is not asked (`do_send`): the room above is the bound.
             subscriber.do_send(Published { publication, passage });
@@ -63,8 +89,44 @@ impl Bus for LocalBus {
         })
     }
 
+    fn publish_once(&self, publication: Publication, once: Once) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
+        let now = Instant::now();
+        let name = self.keys.borrow().name(&publication.channel.project, &once.key);
+        let seen = self.keys.borrow_mut().look_up(name, now);
+        match seen {
+            Seen::Told(id) => Box::pin(ready(Ok(Taken::Before(id)))),
+            Seen::UnderWay(publishing) => Box::pin(publishing.map_ok(Taken::Before)),
+            Seen::Full => {
+                self.counters.count_limit(Limit::IdempotencyKeys);
+                Box::pin(ready(Err(BusError::TooManyKeys)))
+            }
+            Seen::Never => {
+                let (keys, id) = (self.keys.clone(), once.id);
+                let publish: LocalBoxFuture<'static, _> =
+                    Box::pin(FutureExt::inspect(self.publish(publication).map_ok(move |()| id), move |result| {
+                        keys.borrow_mut().settle(name, result)
+                    }));
+                let publishing: Publishing = publish.shared();
+                self.keys.borrow_mut().insert(name, publishing.clone(), now);
+                Box::pin(publishing.map_ok(|_| Taken::First))
+            }
+        }
+    }
+
     fn join(&self, _: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>> {
         Box::pin(ready(Ok(())))
+    }
+
+    fn attach_control(&self, nodes: Recipient<Control>) {
+        let attached = self.nodes.set(nodes);
+        debug_assert!(attached.is_ok(), "a bus has one list of nodes");
+    }
+
+    fn announce(&self, message: &Control) {
+        if let Some(nodes) = self.nodes.get() {
+            // One every few seconds: needs no bound.
+            nodes.do_send(message.clone());
+        }
     }
 
     fn leave(&self, _: &ChannelKey) {}

@@ -1,17 +1,30 @@
 //! The bus: every emit goes through it, a node's own included, so that a channel has one order for all.
 //!
-//! A contract with its implementations beside it: `local.rs` for a node alone. A bus lives on the bus arbiter; its
-//! neighbours are the `Emitter`, which publishes, and the `SessionRegistry`, which joins, leaves and is handed what was
-//! published. It never knows sessions or conditions.
+//! A contract with its implementations beside it: `local.rs` for a node alone, `redis/` for many. A bus lives on the bus
+//! arbiter; its neighbours are the `Emitter`, which publishes, and the `SessionRegistry`, which joins, leaves and is
+//! handed what was published. It never knows sessions or conditions.
 
+mod control;
+mod emit_id;
+mod health;
+mod idempotency;
 pub mod local;
+pub mod redis;
+
+pub use control::{Control, NodeFacts};
+pub use emit_id::EmitId;
+pub use health::BusHealth;
 
 use crate::passage::Passage;
+use crate::protocol::codes::GapReason;
 use actix::prelude::*;
 use bytes::Bytes;
 use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// What a publication costs on its way beside its data, in bytes: names, messages and lists.
+const PUBLICATION_OVERHEAD_BYTES: usize = 256;
 
 /// Names a channel: one event of one project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -28,6 +41,14 @@ pub struct Publication {
     pub data: Bytes,
 }
 
+impl Publication {
+    /// The bytes that it takes of a room of `capacity`: one that is larger than the whole room passes alone.
+    fn cost(&self, capacity: u32) -> u32 {
+        let bytes = self.data.len().saturating_add(PUBLICATION_OVERHEAD_BYTES);
+        u32::try_from(bytes).unwrap_or(u32::MAX).min(capacity)
+    }
+}
+
 /// The fact that the bus has handed an emit to this node.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -36,23 +57,69 @@ pub struct Published {
     pub passage: Passage,
 }
 
+/// The fact that publications on these channels may not have arrived here, all of them published before this was said.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Missed {
+    pub channels: Vec<ChannelKey>,
+    pub reason: GapReason,
+}
+
+/// Where a bus hands what it has, in one order.
+#[derive(Clone)]
+pub struct Subscriber {
+    pub published: Recipient<Published>,
+    pub missed: Recipient<Missed>,
+}
+
+/// Under which key an emit is told once, and the id that later ones are answered.
+#[derive(Clone, Debug)]
+pub struct Once {
+    pub key: Box<str>,
+    pub id: EmitId,
+}
+
+/// What became of a publication that is told once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    First,
+    /// The key was used before, by the emit with this id; nothing was published.
+    Before(EmitId),
+}
+
 /// Why the bus did not take something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
-    #[error("the bus is out of reach: nothing was told, try again")]
+    #[error("the bus is out of reach")]
     Unavailable,
+    #[error("the bus remembers as many idempotency keys as it may: try again later")]
+    TooManyKeys,
 }
 
-/// What a bus does. Publications of one channel arrive in the order in which they were taken, on every node alike.
+/// What a bus does. Publications of one channel arrive in the order in which they were taken, on every node alike; or
+/// `Missed` is said of their channel after what arrived before.
 pub trait Bus {
     /// Says where publications of joined channels go. Called once, before anything else.
-    fn attach(&self, subscriber: Recipient<Published>);
+    fn attach(&self, subscriber: Subscriber);
+
+    /// Whether the bus does its work.
+    fn health(&self) -> Arc<BusHealth>;
 
     /// Publishes; resolves when the bus has taken it, after which every node that joined the channel will be handed it.
+    /// An error may leave open whether it was taken.
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>>;
+
+    /// Publishes, unless the project's key was used within the window of time that the bus remembers keys.
+    fn publish_once(&self, publication: Publication, once: Once) -> LocalBoxFuture<'static, Result<Taken, BusError>>;
 
     /// Joins a channel; resolves when every later publication on it will arrive here. Joining twice is joining once.
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>>;
+
+    /// Says where what nodes tell each other goes. Called once.
+    fn attach_control(&self, nodes: Recipient<Control>);
+
+    /// Tells all nodes something, this one included; it may be lost.
+    fn announce(&self, message: &Control);
 
     /// Leaves a channel.
     fn leave(&self, channel: &ChannelKey);

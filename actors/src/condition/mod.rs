@@ -2,7 +2,7 @@
 //!
 //! Pure: knows no socket, actor or driver. `parse` makes a [`Condition`] from a client's criteria within
 //! [`bounds`], `matches` evaluates one against a [`document::Document`], `selection` cuts the told fields out.
-//! The neighbour `registry/index.rs` finds the conditions that may match without trying each.
+//! The neighbour `registry/index/` finds the conditions that may match without trying each.
 
 mod canonical;
 mod compare;

@@ -1,36 +1,21 @@
-//! An emit's way: the project's rate, the idempotency key, one publish on the bus.
+//! An emit's way: the project's rate, then one publish on the bus, under its idempotency key where it has one.
 //!
 //! One actor on the bus arbiter, behind the HTTP API. It never knows sessions: whoever is to be told is the registry's
 //! business, behind the bus.
 
-mod idempotency;
 mod rate;
 
-use crate::bus::{BusError, ChannelKey, Publication, SharedBus};
+pub use crate::bus::EmitId;
+
+use crate::bus::{BusError, ChannelKey, Once, Publication, SharedBus, Taken};
 use crate::counters::{Counters, Limit};
-use crate::fingerprint::Fingerprint;
 use crate::protocol::codes::ErrorCode;
 use actix::{Actor, Context, Handler, Message, ResponseFuture};
 use bytes::Bytes;
-use futures::future::{FutureExt, LocalBoxFuture, TryFutureExt, ready};
-use idempotency::{IdempotencyKeys, Publishing, Seen};
+use futures::future::{LocalBoxFuture, TryFutureExt, ready};
 use rate::Rates;
-use std::cell::RefCell;
-use std::fmt;
-use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-
-/// The bounds of the emitter.
-#[derive(Clone, Copy, Debug)]
-pub struct EmitterSettings {
-    /// Emits a second of one project; 0: no limit.
-    pub emits_per_second: u32,
-    /// Idempotency keys remembered by the node.
-    pub idempotency_keys: usize,
-    /// How long a key is remembered.
-    pub idempotency_window: Duration,
-}
+use std::time::Instant;
 
 /// One emit as a backend asked for it, its form checked.
 #[derive(Debug)]
@@ -49,24 +34,20 @@ pub struct EmitAll {
     pub emits: Vec<Emit>,
 }
 
-/// Names an emit, unique among all nodes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EmitId {
-    node: u64,
-    number: u64,
-}
-
-impl fmt::Display for EmitId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:016x}-{:x}", self.node, self.number)
-    }
-}
-
 /// What was told, or told before under the same idempotency key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emitted {
     pub id: EmitId,
     pub is_duplicate: bool,
+}
+
+impl Emitted {
+    fn of(taken: Taken, id: EmitId) -> Emitted {
+        match taken {
+            Taken::First => Emitted { id, is_duplicate: false },
+            Taken::Before(id) => Emitted { id, is_duplicate: true },
+        }
+    }
 }
 
 /// Why an emit was not told. The caller may try again.
@@ -76,7 +57,7 @@ pub enum EmitError {
     RateLimited,
     #[error("the node remembers as many idempotency keys as it may: try again later")]
     TooManyKeys,
-    #[error("the bus is out of reach: nothing was told, try again")]
+    #[error("the bus is out of reach: try again (under an idempotency key nothing is told twice)")]
     BusUnavailable,
 }
 
@@ -90,6 +71,15 @@ impl EmitError {
     }
 }
 
+impl From<BusError> for EmitError {
+    fn from(error: BusError) -> EmitError {
+        match error {
+            BusError::Unavailable => EmitError::BusUnavailable,
+            BusError::TooManyKeys => EmitError::TooManyKeys,
+        }
+    }
+}
+
 /// The answer to one emit.
 pub type EmitResult = Result<Emitted, EmitError>;
 
@@ -99,25 +89,17 @@ pub struct Emitter {
     node: u64,
     last_number: u64,
     rates: Rates,
-    keys: Rc<RefCell<IdempotencyKeys>>,
     counters: Arc<Counters>,
 }
 
 impl Emitter {
-    /// An emitter that publishes on `bus`; `node` is random, so that ids of different nodes differ.
-    pub fn new(bus: SharedBus, node: u64, settings: EmitterSettings, counters: Arc<Counters>) -> Emitter {
-        let keys = IdempotencyKeys::new(settings.idempotency_keys, settings.idempotency_window);
-        Emitter {
-            bus,
-            node,
-            last_number: 0,
-            rates: Rates::new(settings.emits_per_second),
-            keys: Rc::new(RefCell::new(keys)),
-            counters,
-        }
+    /// An emitter that publishes on `bus`; `node` is random, so that ids of different nodes differ. A project may emit
+    /// `emits_per_second` times a second, 0: without limit.
+    pub fn new(bus: SharedBus, node: u64, emits_per_second: u32, counters: Arc<Counters>) -> Emitter {
+        Emitter { bus, node, last_number: 0, rates: Rates::new(emits_per_second), counters }
     }
 
-    /// Checks one emit; what is returned tells it when it is awaited.
+    /// Checks one emit and publishes it; what is returned says what became of it when it is awaited.
     fn prepare(&mut self, project: &Arc<str>, emit: Emit, now: Instant) -> LocalBoxFuture<'static, EmitResult> {
         if !self.rates.take(project, now) {
             self.counters.count_limit(Limit::EmitsPerSecond);
@@ -125,52 +107,22 @@ impl Emitter {
         }
         let channel = ChannelKey { project: project.clone(), event: emit.event };
         let publication = Publication { channel, data: emit.data };
-        let Some(key) = emit.idempotency_key else {
-            let id = self.next_id();
-            return Box::pin(self.publish(publication, id).map_ok(|id| Emitted { id, is_duplicate: false }));
-        };
-        let name = self.keys.borrow().name(project, &key);
-        let seen = self.keys.borrow_mut().look_up(name, now);
-        match seen {
-            Seen::Told(id) => Box::pin(ready(Ok(Emitted { id, is_duplicate: true }))),
-            Seen::UnderWay(publishing) => Box::pin(publishing.map_ok(|id| Emitted { id, is_duplicate: true })),
-            Seen::Full => {
-                self.counters.count_limit(Limit::IdempotencyKeys);
-                Box::pin(ready(Err(EmitError::TooManyKeys)))
+        let id = self.next_id();
+        match emit.idempotency_key {
+            None => {
+                let publish = self.bus.publish(publication);
+                Box::pin(publish.map_ok(move |()| Emitted { id, is_duplicate: false }).err_into())
             }
-            Seen::Never => {
-                let publishing = self.publish_once(publication, name, now);
-                Box::pin(publishing.map_ok(|id| Emitted { id, is_duplicate: false }))
+            Some(key) => {
+                let publish = self.bus.publish_once(publication, Once { key, id });
+                Box::pin(publish.map_ok(move |taken| Emitted::of(taken, id)).err_into())
             }
         }
     }
 
-    /// Publishes under an idempotency key that was never seen.
-    fn publish_once(&mut self, publication: Publication, name: Fingerprint, now: Instant) -> Publishing {
-        let id = self.next_id();
-        let keys = self.keys.clone();
-        let publish = self.publish(publication, id);
-        let publish: LocalBoxFuture<'static, _> =
-            Box::pin(FutureExt::inspect(publish, move |result| keys.borrow_mut().settle(name, result)));
-        let publishing = publish.shared();
-        self.keys.borrow_mut().insert(name, publishing.clone(), now);
-        publishing
-    }
-
     fn next_id(&mut self) -> EmitId {
         self.last_number += 1;
-        EmitId { node: self.node, number: self.last_number }
-    }
-
-    fn publish(
-        &self,
-        publication: Publication,
-        id: EmitId,
-    ) -> impl Future<Output = Result<EmitId, EmitError>> + 'static {
-        FutureExt::map(self.bus.publish(publication), move |taken| match taken {
-            Ok(()) => Ok(id),
-            Err(BusError::Unavailable) => Err(EmitError::BusUnavailable),
-        })
+        EmitId::new(self.node, self.last_number)
     }
 }
 

@@ -12,12 +12,9 @@ mod turn;
 
 use crate::passage::Passage;
 use crate::protocol::codes::CloseCode;
-use crate::registry::{Answer, Answers, HubStarted, Leg, Requests};
+use crate::registry::{Answers, HubStarted, Leg, Requests};
 use crate::session::session_ref::SessionRef;
-use crate::session::{
-    Close, Deliver, Feed, Grant, Open, Place, RefreshRequest, RefreshResult, Session, SessionContext, Subscribed,
-    Unsubscribed, release_orphans,
-};
+use crate::session::{Close, Feed, Grant, Open, RefreshRequest, RefreshResult, Seat, Session, SessionContext};
 use actix::prelude::*;
 use bytes::{Bytes, BytesMut};
 use expiry::ExpiryQueue;
@@ -42,9 +39,14 @@ pub struct SessionHub {
     ctx: SessionContext,
     poller: Option<Poller>,
     ready: Vec<Readiness>,
+    /// What the registry said, in its order: one queue, since an answer must not overtake a notification. Bounded as
+    /// the mailbox that it comes from, by the registry.
+    incoming: VecDeque<Incoming>,
     expiry: ExpiryQueue,
-    /// Sessions that said goodbye, and when the hub's patience with them ends.
-    farewells: VecDeque<(u32, SessionRef)>,
+    /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
+    farewells: ExpiryQueue,
+    /// Until when, by the hub's clock, sessions were looked after.
+    checked_until: u32,
     registry: Recipient<Requests>,
     judge: Rc<dyn TokenJudge>,
     started_at: Instant,
@@ -60,7 +62,7 @@ pub struct Adopt {
     /// What came right behind the handshake.
     pub early: BytesMut,
     pub welcome: Welcome,
-    pub place: Option<Place>,
+    pub seat: Seat,
 }
 
 /// How an adopted socket is received.
@@ -74,6 +76,8 @@ pub enum Welcome {
 pub struct Telling {
     pub frame: Bytes,
     pub sessions: Vec<SessionRef>,
+    /// Whether it is counted among the notifications.
+    pub is_notification: bool,
 }
 
 /// Tells frames, in order.
@@ -92,6 +96,12 @@ impl Telling {
     pub fn bytes(&self) -> usize {
         self.frame.len() + self.sessions.len() * size_of::<SessionRef>()
     }
+}
+
+/// What the registry says.
+enum Incoming {
+    Tell(Tell),
+    Answers(Answers),
 }
 
 /// Says goodbye to every session with one code; answers how many there are still.
@@ -113,8 +123,10 @@ impl SessionHub {
             ctx,
             poller: None,
             ready: Vec::new(),
+            incoming: VecDeque::new(),
             expiry: ExpiryQueue::default(),
-            farewells: VecDeque::new(),
+            farewells: ExpiryQueue::default(),
+            checked_until: 0,
             registry,
             judge,
             started_at: Instant::now(),
@@ -143,18 +155,18 @@ impl SessionHub {
     }
 
     fn adopt(&mut self, message: Adopt) {
-        let Adopt { socket, head, mut early, welcome, place } = message;
+        let Adopt { socket, head, mut early, welcome, seat } = message;
         let now = self.ctx.now;
         let mut socket = mio::net::TcpStream::from_std(socket);
-        let watched = self.poller.as_ref().map(|poller| poller.watch(&mut socket, self.sessions.next_slot()));
-        if !matches!(watched, Some(Ok(()))) {
-            return self.ctx.counters.sessions.subtract(1);
+        let Some(poller) = &self.poller else { return };
+        if let Err(error) = poller.watch(&mut socket, self.sessions.next_slot()) {
+            return log::error!("worker {} cannot watch a socket: {error}", self.worker);
         }
         let (grant, refusal) = match welcome {
             Welcome::Granted(grant) => (grant, None),
             Welcome::Refused(reason) => (Grant::nobody(), Some(reason)),
         };
-        let session = self.sessions.insert(|reference| Session::new(reference, socket, grant, place, now));
+        let session = self.sessions.insert(|reference| Session::new(reference, socket, grant, seat, now));
         self.with(session, Open { head, refusal });
         self.ctx.expiring.push(session);
         if !early.is_empty() {
@@ -196,12 +208,7 @@ impl Handler<Tell> for SessionHub {
     type Result = ();
 
     fn handle(&mut self, message: Tell, _: &mut Context<Self>) {
-        let Tell { tellings, passage: _passage, leg: _leg } = message;
-        for telling in tellings {
-            for session in telling.sessions {
-                self.with(session, Deliver(telling.frame.clone()));
-            }
-        }
+        self.incoming.push_back(Incoming::Tell(message));
     }
 }
 
@@ -209,20 +216,7 @@ impl Handler<Answers> for SessionHub {
     type Result = ();
 
     fn handle(&mut self, message: Answers, _: &mut Context<Self>) {
-        for answer in message.0 {
-            match answer {
-                Answer::Subscribed { session, results, answer } => {
-                    if self.sessions.holds(session) {
-                        self.with(session, Subscribed { results, answer });
-                    } else {
-                        release_orphans(session, &results, &mut self.ctx);
-                    }
-                }
-                Answer::Unsubscribed { session, answer } => {
-                    self.with(session, Unsubscribed(*answer));
-                }
-            }
-        }
+        self.incoming.push_back(Incoming::Answers(message));
     }
 }
 

@@ -63,8 +63,10 @@ impl Poller {
             Progress::Pending => return Progress::Pending,
         };
         match guard.get_inner_mut().0.poll(&mut self.events, Some(Duration::ZERO)) {
-            Err(error) if error.kind() != io::ErrorKind::Interrupted => return Progress::Ready(Err(error)),
-            _ => {}
+            // Nothing was taken, so the readiness stays.
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Progress::Ready(Ok(())),
+            Err(error) => return Progress::Ready(Err(error)),
+            Ok(()) => {}
         }
         out.extend(self.events.iter().map(|event| Readiness {
             slot: u32::try_from(event.token().0).expect("tokens are made of u32 slots"),

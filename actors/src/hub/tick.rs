@@ -8,18 +8,29 @@ use std::time::{SystemTime, UNIX_EPOCH};
 impl SessionHub {
     /// Once a second.
     pub(super) fn tick(&mut self) {
-        self.ctx.now = u32::try_from(self.started_at.elapsed().as_secs()).unwrap_or(u32::MAX);
-        self.check_liveness();
+        self.read_clock();
+        let now = self.ctx.now;
+        // Ticks that were late come in a burst: each second has its turn once, and none is skipped.
+        let first = now.saturating_sub(self.ctx.settings.ping_seconds).max(self.checked_until);
+        self.checked_until = now;
+        for second in first..now {
+            self.check_liveness(second + 1);
+        }
         self.end_expired();
-        while let Some((_, session)) = self.farewells.pop_front_if(|(ends, _)| *ends <= self.ctx.now) {
+        while let Some(session) = self.farewells.pop_due(now.into()) {
             self.end(session);
         }
     }
 
+    /// Seconds since the hub started, as the sessions of this turn see them.
+    pub(super) fn read_clock(&mut self) {
+        self.ctx.now = u32::try_from(self.started_at.elapsed().as_secs()).unwrap_or(u32::MAX);
+    }
+
     /// Each session is pinged once an interval and looked at twice, spread evenly over the interval's seconds.
-    fn check_liveness(&mut self) {
+    fn check_liveness(&mut self, second: u32) {
         let interval = self.ctx.settings.ping_seconds.max(1);
-        let phase = self.ctx.now % interval;
+        let phase = second % interval;
         let half = (phase + interval / 2) % interval;
         for (first, sends_ping) in [(phase, true), (half, false)] {
             if !sends_ping && half == phase {

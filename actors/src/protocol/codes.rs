@@ -1,4 +1,4 @@
-//! The two tables of codes: errors that a client or a backend reads, and codes that close a WebSocket.
+//! The tables of codes: errors that a client or a backend reads, codes that close a WebSocket, and reasons of a gap.
 //!
 //! Every code stands in docs/protocol.md with its meaning; nothing else may be told to a peer.
 
@@ -138,6 +138,27 @@ impl CloseCode {
             CloseCode::SilentTooLong => "silent too long",
             CloseCode::TooManyMessages => "too many messages",
             CloseCode::TooSlow => "too slow to read",
+        }
+    }
+}
+/// Why notifications may have been missed (`GAP`, `response.reason`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GapReason {
+    /// The node's connection to the bus was lost for a while.
+    BusReconnected,
+    /// More arrived than the node could tell within its bounds.
+    Overflow,
+}
+
+impl GapReason {
+    /// Every reason, in the order of their numbers.
+    pub const ALL: [GapReason; 2] = [GapReason::BusReconnected, GapReason::Overflow];
+
+    /// The reason as it stands on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            GapReason::BusReconnected => "BUS_RECONNECTED",
+            GapReason::Overflow => "OVERFLOW",
         }
     }
 }

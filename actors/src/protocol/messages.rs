@@ -2,7 +2,7 @@
 //!
 //! Knows the names on the wire and nothing else: what an entry means is decided in `session/registration.rs`.
 
-use super::codes::ErrorCode;
+use super::codes::{ErrorCode, GapReason};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -10,6 +10,12 @@ use std::fmt;
 
 /// The longest `guid` that is echoed, in bytes.
 pub const GUID_BYTES: usize = 64;
+
+/// The name of the API token, as a header, as a query parameter and in REFRESH.
+pub const API_TOKEN: &str = "x-am-authorization";
+
+/// The name of the user token, in the same places.
+pub const USER_TOKEN: &str = "x-am-user-authorization";
 
 /// The one event type that is served.
 pub const CUSTOM_WS_EVENTS: &str = "CUSTOM_WS_EVENTS";
@@ -38,8 +44,7 @@ impl ErrorBody {
     }
 }
 
-/// A client's message, understood as far as its own fields go.
-#[derive(Debug)]
+/// A client's message, understood as far as its own fields go. Not `Debug`: it may hold tokens.
 pub enum ClientMessage<'a> {
     Register { guid: Option<Cow<'a, str>>, entries: Vec<&'a RawValue> },
     Unregister { guid: Option<Cow<'a, str>>, entries: Vec<&'a RawValue> },
@@ -205,6 +210,14 @@ pub fn write_notification(out: &mut Vec<u8>, id: EventId, event: &str, write_dat
     out.extend_from_slice(b"}}");
 }
 
+/// A whole `GAP`: notifications of a subscription may have been missed.
+pub fn write_gap(out: &mut Vec<u8>, id: EventId, reason: GapReason) {
+    let reason = reason.as_str();
+    out.extend_from_slice(
+        format!(r#"{{"type":"GAP","response":{{"eventId":"{id}","reason":"{reason}"}}}}"#).as_bytes(),
+    );
+}
+
 /// The client's entry with `members` (`"key":value,…`) added at its end; an entry that is no object gives `members` alone.
 pub fn extend_entry(entry: &str, members: &str) -> String {
     let Some(inner) = entry.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
@@ -253,13 +266,13 @@ mod tests {
     #[test]
     fn a_guid_longer_than_64_bytes_is_refused() {
         let text = format!(r#"{{"objType":"REGISTER","guid":"{}","onEvents":[]}}"#, "g".repeat(65));
-        let refusal = read_client_message(&text).expect_err("the guid is too long");
+        let refusal = read_client_message(&text).err().expect("the guid is too long");
         assert_eq!(refusal.error.code, ErrorCode::UnknownMessage);
     }
 
     #[test]
     fn an_array_of_the_fields_is_not_a_message() {
-        let refusal = read_client_message(r#"["REGISTER","g",[],null]"#).expect_err("not an object");
+        let refusal = read_client_message(r#"["REGISTER","g",[],null]"#).err().expect("not an object");
         assert_eq!(refusal.error.code, ErrorCode::InvalidJson);
     }
 
@@ -274,6 +287,14 @@ mod tests {
         assert_eq!(extend_entry(r#"{"a":1 }"#, r#""b":2"#), r#"{"a":1,"b":2}"#);
         assert_eq!(extend_entry("{ }", r#""b":2"#), r#"{"b":2}"#);
         assert_eq!(extend_entry("17", r#""b":2"#), r#"{"b":2}"#);
+    }
+
+    #[test]
+    fn a_gap_names_its_subscription_and_its_reason() {
+        let mut out = Vec::new();
+        write_gap(&mut out, EventId(1), GapReason::BusReconnected);
+        let expected = r#"{"type":"GAP","response":{"eventId":"1","reason":"BUS_RECONNECTED"}}"#;
+        assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
     }
 
     #[test]

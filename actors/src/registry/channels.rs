@@ -10,6 +10,8 @@ struct Channel {
     /// Subscriptions, and those that wait for the channel to be joined.
     subscribers: usize,
     is_joined: bool,
+    /// The number of the last time that its last subscriber went.
+    emptying: u64,
 }
 
 /// See the module.
@@ -17,15 +19,19 @@ struct Channel {
 pub(super) struct Channels {
     ids: HashMap<ChannelKey, ChannelId>,
     channels: Slab<Channel>,
-    /// Channels whose last subscriber went; looked at again before they are left.
-    emptied: Vec<ChannelId>,
+    /// Channels whose last subscriber went since the last look, each with the number of that time.
+    emptied: Vec<(ChannelId, u64)>,
+    /// Those of the look before: left at the next one, unless somebody came back meanwhile.
+    idle: Vec<(ChannelId, u64)>,
+    emptyings: u64,
 }
 
 impl Channels {
     /// Adds a subscriber, or one that waits for the bus: the channel is not left meanwhile.
     pub fn enter(&mut self, key: &ChannelKey) -> ChannelId {
         let id = *self.ids.entry_ref(key).or_insert_with(|| {
-            let place = self.channels.insert(Channel { key: key.clone(), subscribers: 0, is_joined: false });
+            let place =
+                self.channels.insert(Channel { key: key.clone(), subscribers: 0, is_joined: false, emptying: 0 });
             ChannelId(u32::try_from(place).expect("a channel takes more than a byte of memory: fewer than u32 counts"))
         });
         self.channels[id.0 as usize].subscribers += 1;
@@ -37,7 +43,9 @@ impl Channels {
         let channel = &mut self.channels[id.0 as usize];
         channel.subscribers -= 1;
         if channel.subscribers == 0 {
-            self.emptied.push(id);
+            self.emptyings += 1;
+            channel.emptying = self.emptyings;
+            self.emptied.push((id, self.emptyings));
         }
     }
 
@@ -61,12 +69,14 @@ impl Channels {
         self.channels[id.0 as usize].subscribers
     }
 
-    /// Forgets the channels that are still without subscribers; the caller leaves them on the bus.
+    /// Forgets the channels that have had no subscriber since before the last call; the caller leaves them on the bus.
     pub fn take_empty(&mut self) -> Vec<ChannelKey> {
         let mut left = Vec::new();
-        for id in std::mem::take(&mut self.emptied) {
+        let due = std::mem::replace(&mut self.idle, std::mem::take(&mut self.emptied));
+        for (id, emptying) in due {
             let place = id.0 as usize;
-            if self.channels.get(place).is_some_and(|channel| channel.subscribers == 0) {
+            let still_empty = |channel: &Channel| channel.subscribers == 0 && channel.emptying == emptying;
+            if self.channels.get(place).is_some_and(still_empty) {
                 let channel = self.channels.remove(place);
                 self.ids.remove(&channel.key);
                 left.push(channel.key);
@@ -101,6 +111,7 @@ mod tests {
         assert_eq!(channels.enter(&key("a")), id);
         assert!(channels.take_empty().is_empty());
         channels.exit(id);
+        assert!(channels.take_empty().is_empty());
         assert_eq!(channels.take_empty(), [key("a")]);
         assert_eq!(channels.find(&key("a")), None);
         assert_eq!(channels.len(), 0);
@@ -113,6 +124,7 @@ mod tests {
         channels.note_joined(id);
         channels.exit(id);
         channels.take_empty();
+        channels.take_empty();
         let id = channels.enter(&key("a"));
         assert!(!channels.is_joined(id));
     }
@@ -124,6 +136,8 @@ mod tests {
             let id = channels.enter(&key("a"));
             channels.exit(id);
         }
+        assert_eq!(channels.take_empty().len(), 0);
         assert_eq!(channels.take_empty().len(), 1);
+        assert_eq!(channels.take_empty().len(), 0);
     }
 }

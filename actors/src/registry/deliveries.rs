@@ -3,8 +3,9 @@
 
 use super::index::DeliveryId;
 use crate::condition::document::Document;
+use crate::protocol::codes::GapReason;
 use crate::protocol::frame::TextFrameBuilder;
-use crate::protocol::messages::{self, WriteData};
+use crate::protocol::messages::{self, EventId, WriteData};
 use crate::session::registration::Delivery;
 use bytes::Bytes;
 use hashbrown::HashMap;
@@ -50,6 +51,11 @@ impl Deliveries {
         }
     }
 
+    /// The event id that a delivery is told under.
+    pub fn event_id(&self, id: DeliveryId) -> EventId {
+        self.shared[id.0 as usize].delivery.event_id
+    }
+
     /// The whole frame that tells `document`, the data of an emit of `event`.
     pub fn build_frame(&self, id: DeliveryId, event: &str, document: &Document<'_>) -> Bytes {
         let delivery = &self.shared[id.0 as usize].delivery;
@@ -64,10 +70,16 @@ impl Deliveries {
     }
 }
 
+/// The whole frame that says that notifications may have been missed.
+pub(super) fn build_gap_frame(event_id: EventId, reason: GapReason) -> Bytes {
+    let mut frame = TextFrameBuilder::with_capacity(ENVELOPE_BYTES);
+    messages::write_gap(frame.buffer(), event_id, reason);
+    frame.finish()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::messages::EventId;
 
     #[test]
     fn equal_deliveries_are_one_until_the_last_is_let_go() {

@@ -1,16 +1,17 @@
 //! Who subscribes to what on this node, and what each is told of an emit.
 //!
 //! One actor on the bus arbiter. Sessions ask through their hubs (`Requests`), the bus hands it what was published; it
-//! matches through `index.rs`, builds each frame once per distinct delivery and tells each hub in one message. It
+//! matches through `index/`, builds each frame once per distinct delivery and tells each hub in one message. It
 //! never writes to sockets.
 
 mod channels;
 mod deliveries;
 mod fan_out;
 pub mod index;
+mod on_missed;
 mod on_published;
 
-use crate::bus::{BusError, ChannelKey, Published, SharedBus};
+use crate::bus::{BusError, ChannelKey, Missed, Published, SharedBus, Subscriber};
 use crate::counters::Counters;
 use crate::hub::SessionHub;
 use crate::protocol::codes::ErrorCode;
@@ -22,13 +23,15 @@ use channels::Channels;
 use deliveries::Deliveries;
 use fan_out::FanOut;
 pub use fan_out::Leg;
-use futures::future::{FutureExt, LocalBoxFuture, join_all, ready};
+use futures::future::{FutureExt, LocalBoxFuture, join_all};
 use index::{ChannelId, SubscriptionId, SubscriptionIndex};
+use on_published::Rest;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often channels without subscribers are left: a client that comes back at once finds its channel joined.
+/// How often channels are looked at. One that has no subscriber at two looks, and had none between them, is left: a client
+/// that comes back at once finds its channel joined.
 const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 type JoinResult = Result<(), BusError>;
@@ -87,6 +90,14 @@ pub struct HubStarted {
     pub hub: Addr<SessionHub>,
 }
 
+/// What the bus handed over.
+enum Waiting {
+    Published(Published),
+    /// Only ever at the front.
+    Rest(Rest),
+    Missed(Missed),
+}
+
 /// See the module.
 pub struct SessionRegistry {
     bus: SharedBus,
@@ -94,8 +105,10 @@ pub struct SessionRegistry {
     channels: Channels,
     deliveries: Deliveries,
     index: SubscriptionIndex,
-    /// Emits that wait until the hubs have caught up, in order.
-    waiting: VecDeque<Published>,
+    /// What the bus handed over and waits until the hubs have caught up, in order.
+    waiting: VecDeque<Waiting>,
+    /// What sessions asked while an emit was told in part.
+    deferred: VecDeque<Requests>,
     /// There once the actor has started.
     fan_out: Option<FanOut>,
     queued_bytes: usize,
@@ -112,6 +125,7 @@ impl SessionRegistry {
             deliveries: Deliveries::default(),
             index: SubscriptionIndex::default(),
             waiting: VecDeque::new(),
+            deferred: VecDeque::new(),
             fan_out: None,
             queued_bytes,
             counters,
@@ -132,12 +146,19 @@ impl SessionRegistry {
         }
     }
 
-    /// Takes the wishes whose channels are joined, as `joins` say for each; the others let their channels go.
-    fn subscribe(&mut self, registration: Registration, channels: &[ChannelId], joins: &[JoinResult]) -> Answer {
+    /// Takes the wishes; those whose channel could not be joined, as `joins` say by their place, let it go.
+    fn subscribe(
+        &mut self,
+        registration: Registration,
+        channels: &[ChannelId],
+        joins: &[(usize, JoinResult)],
+    ) -> Answer {
         let Registration { session, wishes, answer, .. } = registration;
-        let mut results = Vec::with_capacity(wishes.len());
-        for ((wish, channel), join) in wishes.into_iter().zip(channels).zip(joins) {
-            if join.is_err() {
+        let mut results: Vec<WishResult> = Vec::with_capacity(wishes.len());
+        let mut joins = joins.iter().peekable();
+        for (place, (wish, channel)) in wishes.into_iter().zip(channels).enumerate() {
+            let joined = joins.next_if(|(joined, _)| *joined == place).map(|(_, joined)| joined);
+            if joined.is_some_and(Result::is_err) {
                 self.channels.exit(*channel);
                 results.push(Err(ErrorCode::TemporarilyUnavailable));
                 continue;
@@ -168,12 +189,13 @@ impl SessionRegistry {
     /// Joins what is not joined yet, then takes the wishes; the answer follows by itself when it has to wait.
     fn on_subscribe(&mut self, worker: u16, registration: Registration, ctx: &mut Context<Self>) -> Option<Answer> {
         let mut channels = Vec::with_capacity(registration.wishes.len());
-        let mut joins: Vec<LocalBoxFuture<'static, JoinResult>> = Vec::with_capacity(channels.capacity());
-        for wish in &registration.wishes {
+        let mut joins: Vec<LocalBoxFuture<'static, (usize, JoinResult)>> = Vec::new();
+        for (place, wish) in registration.wishes.iter().enumerate() {
             let key = ChannelKey { project: registration.project.clone(), event: wish.event.clone() };
             let channel = self.channels.enter(&key);
-            let is_joined = self.channels.is_joined(channel);
-            joins.push(if is_joined { Box::pin(ready(Ok(()))) } else { self.bus.join(&key) });
+            if !self.channels.is_joined(channel) {
+                joins.push(Box::pin(FutureExt::map(self.bus.join(&key), move |joined| (place, joined))));
+            }
             channels.push(channel);
         }
         let mut joins = join_all(joins);
@@ -185,6 +207,27 @@ impl SessionRegistry {
             registry.answer(worker, vec![answer]);
         }));
         None
+    }
+
+    fn on_requests(&mut self, message: Requests, ctx: &mut Context<Self>) {
+        let worker = message.worker;
+        let mut answers = Vec::new();
+        for request in message.requests {
+            match request {
+                Request::Subscribe(registration) => answers.extend(self.on_subscribe(worker, registration, ctx)),
+                Request::Unsubscribe { session, ids, answer } => {
+                    self.unsubscribe(session, &ids);
+                    answers.extend(answer.map(|answer| Answer::Unsubscribed { session, answer }));
+                }
+            }
+        }
+        self.answer(worker, answers);
+    }
+
+    fn take_deferred(&mut self, ctx: &mut Context<Self>) {
+        for requests in std::mem::take(&mut self.deferred) {
+            self.on_requests(requests, ctx);
+        }
     }
 
     fn leave_empty_channels(&mut self) {
@@ -200,7 +243,8 @@ impl Actor for SessionRegistry {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.fan_out = Some(FanOut::new(self.queued_bytes, ctx.address().recipient()));
-        self.bus.attach(ctx.address().recipient());
+        let (published, missed) = (ctx.address().recipient(), ctx.address().recipient());
+        self.bus.attach(Subscriber { published, missed });
         ctx.run_interval(LEAVE_INTERVAL, |registry, _| registry.leave_empty_channels());
     }
 }
@@ -221,17 +265,11 @@ impl Handler<Requests> for SessionRegistry {
     type Result = ();
 
     fn handle(&mut self, message: Requests, ctx: &mut Context<Self>) {
-        let worker = message.worker;
-        let mut answers = Vec::new();
-        for request in message.requests {
-            match request {
-                Request::Subscribe(registration) => answers.extend(self.on_subscribe(worker, registration, ctx)),
-                Request::Unsubscribe { session, ids, answer } => {
-                    self.unsubscribe(session, &ids);
-                    answers.extend(answer.map(|answer| Answer::Unsubscribed { session, answer }));
-                }
-            }
+        if self.is_halfway() {
+            // Who leaves is still on the list of what is being told, and its answer must be the last that it hears.
+            self.deferred.push_back(message);
+        } else {
+            self.on_requests(message, ctx);
         }
-        self.answer(worker, answers);
     }
 }

@@ -1,66 +1,149 @@
 //! What the registry does with an emit that the bus hands it: match, build each frame once, tell each hub once.
 
-use super::SessionRegistry;
 use super::fan_out::{CaughtUp, FanOut};
 use super::index::{ChannelId, DeliveryId};
+use super::{SessionRegistry, Waiting};
 use crate::bus::Published;
 use crate::condition::document::Document;
 use crate::hub::{Tell, Telling};
+use crate::passage::Passage;
 use crate::session::session_ref::SessionRef;
 use actix::prelude::*;
 use bytes::Bytes;
 use hashbrown::HashMap;
+use std::collections::VecDeque;
 
-/// The matches of one emit, by delivery.
-struct Told {
+/// Bytes of frames that are built before the hubs are told and asked for room again: an emit may have as many frames as
+/// it has subscribers, each as long as its data.
+const PORTION_BYTES: usize = 1 << 20;
+
+/// One frame and whom it is for.
+pub(super) struct Told {
     frame: Bytes,
     /// For each worker, its sessions.
     sessions: Vec<Vec<SessionRef>>,
+    is_notification: bool,
+}
+
+impl Told {
+    /// A frame for nobody yet.
+    pub fn new(frame: Bytes, workers: usize, is_notification: bool) -> Told {
+        Told { frame, sessions: vec![Vec::new(); workers], is_notification }
+    }
+
+    /// Adds a session.
+    pub fn push(&mut self, session: SessionRef) {
+        if let Some(sessions) = self.sessions.get_mut(usize::from(session.worker)) {
+            sessions.push(session);
+        }
+    }
 }
 
 impl Handler<Published> for SessionRegistry {
     type Result = ();
 
-    fn handle(&mut self, message: Published, _: &mut Context<Self>) {
-        self.waiting.push_back(message);
-        self.tell_waiting();
+    fn handle(&mut self, message: Published, ctx: &mut Context<Self>) {
+        self.waiting.push_back(Waiting::Published(message));
+        self.tell_waiting(ctx);
     }
 }
 
 impl Handler<CaughtUp> for SessionRegistry {
     type Result = ();
 
-    fn handle(&mut self, _: CaughtUp, _: &mut Context<Self>) {
-        self.tell_waiting();
+    fn handle(&mut self, _: CaughtUp, ctx: &mut Context<Self>) {
+        self.tell_waiting(ctx);
     }
 }
 
+/// What is left to tell of an emit whose frames were more than the hubs have room for.
+pub(super) struct Rest {
+    published: Published,
+    matches: VecDeque<Match>,
+}
+
+/// One way of telling an emit, and for each worker its sessions.
+type Match = (DeliveryId, Vec<Vec<SessionRef>>);
+
 impl SessionRegistry {
-    fn tell_waiting(&mut self) {
-        while self.fan_out.as_ref().is_some_and(FanOut::has_room) {
+    /// Tells what waits, until the hubs have enough on their way.
+    pub(super) fn tell_waiting(&mut self, ctx: &mut Context<Self>) {
+        while self.has_room() {
             match self.waiting.pop_front() {
-                Some(published) => self.tell(&published),
+                Some(Waiting::Published(published)) => self.tell(published),
+                Some(Waiting::Rest(rest)) => self.tell_rest(rest),
+                Some(Waiting::Missed(missed)) => self.tell_gap(&missed),
                 None => return,
+            }
+            if !self.is_halfway() {
+                self.take_deferred(ctx);
             }
         }
     }
 
-    fn tell(&mut self, message: &Published) {
-        let channel = &message.publication.channel;
+    fn has_room(&self) -> bool {
+        self.fan_out.as_ref().is_some_and(FanOut::has_room)
+    }
+
+    /// Whether an emit is told in part: what subscribes or leaves meanwhile has to wait for the rest of it.
+    pub(super) fn is_halfway(&self) -> bool {
+        matches!(self.waiting.front(), Some(Waiting::Rest(_)))
+    }
+
+    fn tell(&mut self, published: Published) {
+        let channel = &published.publication.channel;
         let Some(id) = self.channels.find(channel) else { return };
-        let text = std::str::from_utf8(&message.publication.data).ok();
-        let Some(document) = text.and_then(|text| Document::parse(text).ok()) else {
+        let Some(document) = read(&published) else {
             return log::error!("the bus handed over event data that is not JSON: event={:?}", channel.event);
         };
-        let (told, matches) = self.matches(id, &channel.event, &document);
+        let (matches, count) = self.matches(id, &document);
         let subscribers = self.channels.subscribers(id);
-        self.counters.condition_drops.add(subscribers.saturating_sub(matches) as u64);
+        self.counters.condition_drops.add(subscribers.saturating_sub(count) as u64);
+        if let Some(matches) = self.tell_portions(&published, &document, matches) {
+            self.waiting.push_front(Waiting::Rest(Rest { published, matches }));
+        }
+    }
+
+    fn tell_rest(&mut self, rest: Rest) {
+        let Rest { published, matches } = rest;
+        let left = read(&published).and_then(|document| self.tell_portions(&published, &document, matches));
+        if let Some(matches) = left {
+            self.waiting.push_front(Waiting::Rest(Rest { published, matches }));
+        }
+    }
+
+    /// Builds frames and tells them, a portion at a time; answers what is left when the hubs have no more room.
+    fn tell_portions(
+        &mut self,
+        published: &Published,
+        document: &Document<'_>,
+        mut matches: VecDeque<Match>,
+    ) -> Option<VecDeque<Match>> {
+        let event = &published.publication.channel.event;
+        while !matches.is_empty() {
+            if !self.has_room() {
+                return Some(matches);
+            }
+            let (mut told, mut bytes) = (Vec::new(), 0);
+            while bytes < PORTION_BYTES {
+                let Some((delivery, sessions)) = matches.pop_front() else { break };
+                let frame = self.deliveries.build_frame(delivery, event, document);
+                bytes += frame.len();
+                told.push(Told { frame, sessions, is_notification: true });
+            }
+            self.tell_hubs(told, &published.passage);
+        }
+        None
+    }
+
+    /// Tells each hub once.
+    pub(super) fn tell_hubs(&self, told: Vec<Told>, passage: &Passage) {
         let workers = self.hubs.len();
         let mut tellings: Vec<Vec<Telling>> = std::iter::repeat_with(Vec::new).take(workers).collect();
-        for Told { frame, sessions } in told {
+        for Told { frame, sessions, is_notification } in told {
             for (tellings, sessions) in tellings.iter_mut().zip(sessions) {
                 if !sessions.is_empty() {
-                    tellings.push(Telling { frame: frame.clone(), sessions });
+                    tellings.push(Telling { frame: frame.clone(), sessions, is_notification });
                 }
             }
         }
@@ -68,27 +151,30 @@ impl SessionRegistry {
             if let (Some(hub), Some(fan_out), false) = (hub, &self.fan_out, tellings.is_empty()) {
                 let leg = fan_out.depart(tellings.iter().map(Telling::bytes).sum());
                 // Must not be refused: what is on its way is bounded in bytes by passage and leg.
-                hub.do_send(Tell { tellings, passage: message.passage.clone(), leg });
+                hub.do_send(Tell { tellings, passage: passage.clone(), leg });
             }
         }
     }
 
-    fn matches(&mut self, id: ChannelId, event: &str, document: &Document<'_>) -> (Vec<Told>, usize) {
-        let mut told: Vec<Told> = Vec::new();
+    /// The sessions that are told, by delivery, and how many subscriptions matched.
+    fn matches(&mut self, id: ChannelId, document: &Document<'_>) -> (VecDeque<Match>, usize) {
+        let mut matches: VecDeque<Match> = VecDeque::new();
         let mut places: HashMap<DeliveryId, usize> = HashMap::new();
-        let mut matches = 0;
-        let (deliveries, workers) = (&self.deliveries, self.hubs.len());
+        let (mut count, workers) = (0, self.hubs.len());
         self.index.find(id, document, &mut |delivery, session| {
-            matches += 1;
+            count += 1;
             let place = *places.entry(delivery).or_insert_with(|| {
-                let frame = deliveries.build_frame(delivery, event, document);
-                told.push(Told { frame, sessions: vec![Vec::new(); workers] });
-                told.len() - 1
+                matches.push_back((delivery, vec![Vec::new(); workers]));
+                matches.len() - 1
             });
-            if let Some(sessions) = told[place].sessions.get_mut(usize::from(session.worker)) {
+            if let Some(sessions) = matches[place].1.get_mut(usize::from(session.worker)) {
                 sessions.push(session);
             }
         });
-        (told, matches)
+        (matches, count)
     }
+}
+
+fn read(published: &Published) -> Option<Document<'_>> {
+    Document::parse(std::str::from_utf8(&published.publication.data).ok()?).ok()
 }

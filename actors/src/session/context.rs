@@ -45,8 +45,7 @@ pub struct SessionSettings {
     pub subscriptions: usize,
 }
 
-/// New tokens for a session, to be checked by who knows keys.
-#[derive(Debug)]
+/// New tokens for a session, to be checked by who knows keys. Not `Debug`: it holds tokens.
 pub struct RefreshRequest {
     pub session: SessionRef,
     pub guid: Option<Box<str>>,
@@ -82,10 +81,10 @@ pub struct SessionContext {
     pub(crate) expiring: Vec<SessionRef>,
     /// Slots with something to write.
     pub(crate) dirty: Vec<u32>,
-    /// Sessions that said goodbye in this turn.
-    pub(crate) closing: Vec<SessionRef>,
-    /// Sessions with more to read than their turn allows, and whether the peer's side has ended.
-    pub(crate) unread: Vec<(SessionRef, bool)>,
+    /// Sessions that said goodbye in this turn, and for how many seconds the peer is waited for.
+    pub(crate) closing: Vec<(SessionRef, u32)>,
+    /// Sessions with more to read than their turn allows, each once.
+    pub(crate) unread: Vec<SessionRef>,
     /// Notifications written in this turn.
     pub(crate) notifications: u64,
     pub(crate) scratch: Box<[u8]>,

@@ -16,12 +16,12 @@ mod subscriptions;
 
 pub use context::{Conduct, RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionSettings};
 pub use on_client_message::{on_client_message, on_open};
-pub(crate) use on_readable::{Feed, Readable};
+pub(crate) use on_readable::{Feed, ReadOn, Readable};
 pub(crate) use on_registry_answer::{Subscribed, TokensJudged, Unsubscribed, release_orphans};
 pub(crate) use on_writable::Flush;
 pub use outbox::Outbox;
 
-use crate::counters::Ending;
+use crate::counters::{CountedSession, Ending};
 use crate::fingerprint::Fingerprint;
 use crate::protocol::codes::CloseCode;
 use crate::protocol::frame::{self, FrameReader};
@@ -58,8 +58,11 @@ impl Grant {
     }
 }
 
-/// Something that is given back when the session ends, such as a place under a limit.
-pub type Place = Box<dyn Any + Send>;
+/// What a session holds of the node, given back when it ends: its count, and places under limits where there are any.
+pub struct Seat {
+    pub counted: CountedSession,
+    pub places: Option<Box<dyn Any + Send>>,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -88,7 +91,13 @@ pub struct Session {
     last_heard: u32,
     window_started: u32,
     messages_in_window: u32,
-    _place: Option<Place>,
+    /// Time that REGISTERs took in the window, in microseconds.
+    register_time: u32,
+    /// Whether its tokens were refused.
+    is_stranger: bool,
+    /// Whether the hub has it on its list of sessions with more to read.
+    is_unread: bool,
+    _seat: Seat,
 }
 
 impl Actor for Session {
@@ -100,7 +109,6 @@ impl Actor for Session {
             ctx.counters.session_queue_bytes.subtract(outbox.bytes() as u64);
         }
         ctx.counters.count_close(self.ending.unwrap_or(Ending::Abrupt));
-        ctx.counters.sessions.subtract(1);
     }
 }
 
@@ -115,7 +123,11 @@ pub struct Open {
 /// Tells a notification, as a whole frame.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct Deliver(pub Bytes);
+pub struct Deliver {
+    pub frame: Bytes,
+    /// Whether it is counted among the notifications.
+    pub is_notification: bool,
+}
 
 /// Asks for a sign of life, and ends a session that gave none.
 #[derive(Message)]
@@ -130,8 +142,8 @@ pub struct CheckLiveness {
 pub struct Close(pub CloseCode);
 
 impl Session {
-    /// A session on a socket whose handshake is done. The hub has counted it.
-    pub fn new(reference: SessionRef, socket: TcpStream, grant: Grant, place: Option<Place>, now: u32) -> Session {
+    /// A session on a socket whose handshake is done.
+    pub fn new(reference: SessionRef, socket: TcpStream, grant: Grant, seat: Seat, now: u32) -> Session {
         Session {
             reference,
             socket,
@@ -145,7 +157,10 @@ impl Session {
             last_heard: now,
             window_started: now,
             messages_in_window: 0,
-            _place: place,
+            register_time: 0,
+            is_stranger: false,
+            is_unread: false,
+            _seat: seat,
         }
     }
 
@@ -158,11 +173,6 @@ impl Session {
     pub fn note_end(&mut self) -> u64 {
         self.due_at = self.grant.expires_at();
         self.due_at
-    }
-
-    /// The socket, for the hub's poller.
-    pub fn socket_mut(&mut self) -> &mut TcpStream {
-        &mut self.socket
     }
 
     /// Queues a frame that is not a notification.
@@ -186,7 +196,9 @@ impl Session {
         self.ending = Some(Ending::Code(code));
         self.release_subscriptions(ctx);
         self.push(frame::close_frame(code.as_u16(), code.reason()), false, ctx);
-        ctx.closing.push(self.reference);
+        // A stranger holds a seat of the node no longer than it takes to read why it was refused.
+        let patience = ctx.settings.close_seconds;
+        ctx.closing.push((self.reference, if self.is_stranger { patience.min(1) } else { patience }));
     }
 
     fn release_subscriptions(&mut self, ctx: &mut SessionContext) {
@@ -205,6 +217,7 @@ impl Handler<Open> for Session {
         match message.refusal {
             None => (ctx.settings.conduct.on_open)(self, ctx),
             Some(reason) => {
+                self.is_stranger = true;
                 self.queue(reason, ctx);
                 self.close(CloseCode::TokenRefused, ctx);
             }
@@ -217,7 +230,7 @@ impl Handler<Deliver> for Session {
 
     fn handle(&mut self, message: Deliver, ctx: &mut SessionContext) {
         if self.phase == Phase::Open {
-            self.push(message.0, true, ctx);
+            self.push(message.frame, message.is_notification, ctx);
         }
     }
 }

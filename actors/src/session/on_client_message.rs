@@ -9,6 +9,10 @@ use crate::protocol::messages::{self, ClientMessage, ErrorBody, EventId};
 use crate::registry::{PendingUnregister, Request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use std::time::{Duration, Instant};
+
+/// The time that one session's REGISTERs may take in a second: a hundred plain conditions take less than a hundredth.
+const REGISTER_MICROSECONDS_A_SECOND: u32 = 250_000;
 
 const TOO_MANY: &str = "the session has as many subscriptions as the node allows: unregister some";
 
@@ -26,7 +30,11 @@ pub fn on_client_message(session: &mut Session, message: Event<'_>, ctx: &mut Se
         return session.close(CloseCode::Unsupported, ctx);
     };
     match messages::read_client_message(text) {
-        Ok(ClientMessage::Register { guid, entries }) => register(session, guid.as_deref(), &entries, ctx),
+        Ok(ClientMessage::Register { guid, entries }) => {
+            let start = Instant::now();
+            register(session, guid.as_deref(), &entries, ctx);
+            charge(session, start.elapsed(), ctx);
+        }
         Ok(ClientMessage::Unregister { guid, entries }) => unregister(session, guid.as_deref(), &entries, ctx),
         Ok(ClientMessage::Refresh { guid, api, user }) => refresh(session, guid, api, user, ctx),
         Err(refusal) => {
@@ -34,6 +42,15 @@ pub fn on_client_message(session: &mut Session, message: Event<'_>, ctx: &mut Se
             let write = if refusal.has_lists() { messages::refused_lists } else { messages::errors };
             session.queue_json(&write(refusal.answer_type, guid, &refusal.error), ctx);
         }
+    }
+}
+
+/// What REGISTERs may take of a worker is bounded for each session: patterns are costly to compile, refused ones too.
+fn charge(session: &mut Session, spent: Duration, ctx: &mut SessionContext) {
+    session.register_time = session.register_time.saturating_add(u32::try_from(spent.as_micros()).unwrap_or(u32::MAX));
+    if session.register_time > REGISTER_MICROSECONDS_A_SECOND {
+        ctx.counters.count_limit(Limit::RegisterTime);
+        session.close(CloseCode::TooManyMessages, ctx);
     }
 }
 
@@ -51,12 +68,13 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
         answer: PendingAnswer::new(guid),
     };
     for entry in entries {
-        if session.subscriptions.len() + registration.wishes.len() >= ctx.settings.subscriptions {
-            ctx.counters.count_limit(Limit::Subscriptions);
-            registration.answer.refuse(entry, &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
-        } else {
-            let id = session.subscriptions.next_event_id();
-            registration::add_entry(&mut registration, entry, id);
+        let has_room = session.subscriptions.len() + registration.wishes.len() < ctx.settings.subscriptions;
+        match session.subscriptions.next_event_id().filter(|_| has_room) {
+            Some(id) => registration::add_entry(&mut registration, entry, id),
+            None => {
+                ctx.counters.count_limit(Limit::Subscriptions);
+                registration.answer.refuse(entry, &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
+            }
         }
     }
     if registration.wishes.is_empty() {

@@ -22,6 +22,11 @@ pub struct Readable {
     pub is_read_closed: bool,
 }
 
+/// The turn has come for what an earlier one left unread.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct ReadOn;
+
 /// Bytes that came before the session had its socket.
 pub struct Feed<'a>(pub &'a mut [u8]);
 
@@ -33,7 +38,19 @@ impl Handler<Readable> for Session {
     type Result = ();
 
     fn handle(&mut self, message: Readable, ctx: &mut SessionContext) {
-        self.read(message.is_read_closed, ctx);
+        if !self.is_unread {
+            self.read(message.is_read_closed, ctx);
+        }
+    }
+}
+
+impl Handler<ReadOn> for Session {
+    type Result = ();
+
+    fn handle(&mut self, _: ReadOn, ctx: &mut SessionContext) {
+        self.is_unread = false;
+        // Until the socket is empty: what its readiness said is of an earlier turn.
+        self.read(true, ctx);
     }
 }
 
@@ -74,8 +91,9 @@ impl Session {
             }
         }
         ctx.scratch = scratch;
-        if ctx.state() == ActorState::Running {
-            ctx.unread.push((self.reference, is_read_closed));
+        if ctx.state() == ActorState::Running && !self.is_unread {
+            self.is_unread = true;
+            ctx.unread.push(self.reference);
         }
     }
 
@@ -132,7 +150,7 @@ impl Session {
             self.phase = Phase::Finishing;
             let echo = close.map_or(Bytes::from_static(EMPTY_CLOSE), |close| frame::close_frame(close.code, ""));
             self.push(echo, false, ctx);
-            ctx.closing.push(self.reference);
+            ctx.closing.push((self.reference, ctx.settings.close_seconds));
         } else {
             self.enter(Phase::Finishing, ctx);
         }
@@ -149,6 +167,7 @@ impl Session {
         if self.window_started != ctx.now {
             self.window_started = ctx.now;
             self.messages_in_window = 0;
+            self.register_time = 0;
         }
         self.messages_in_window += 1;
         self.messages_in_window <= ctx.settings.messages_per_second

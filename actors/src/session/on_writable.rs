@@ -1,5 +1,6 @@
 //! What a session says: frames that wait for the end of the turn, and what becomes of them when the peer reads too slowly.
 
+use super::outbox::Flushed;
 use super::{Phase, Session, SessionContext};
 use crate::counters::Limit;
 use crate::protocol::codes::CloseCode;
@@ -36,6 +37,9 @@ impl Session {
     /// Past the bound of what may wait: either the socket takes it now, or the peer is too slow.
     fn make_room(&mut self, ctx: &mut SessionContext) {
         self.flush(ctx);
+        if ctx.state() != ActorState::Running {
+            return;
+        }
         let Some(outbox) = &mut self.outbox else { return };
         if outbox.bytes() > ctx.settings.send_buffer_bytes {
             ctx.counters.session_queue_bytes.subtract(outbox.discard() as u64);
@@ -46,12 +50,12 @@ impl Session {
 
     fn flush(&mut self, ctx: &mut SessionContext) {
         let Some(outbox) = &mut self.outbox else { return };
-        match outbox.flush(&mut self.socket) {
-            Ok(flushed) => {
-                ctx.counters.session_queue_bytes.subtract(flushed.bytes as u64);
-                ctx.notifications += flushed.notifications;
-            }
-            Err(_) => return ctx.stop(),
+        let mut flushed = Flushed::default();
+        let result = outbox.flush(&mut self.socket, &mut flushed);
+        ctx.counters.session_queue_bytes.subtract(flushed.bytes as u64);
+        ctx.notifications += flushed.notifications;
+        if result.is_err() {
+            return ctx.stop();
         }
         if outbox.is_empty() {
             ctx.keep_spare(self.outbox.take());

@@ -59,9 +59,9 @@ impl Outbox {
         before - self.bytes
     }
 
-    /// Writes until nothing waits or the socket takes no more. An error means that the connection is gone.
-    pub fn flush(&mut self, mut socket: impl Write) -> io::Result<Flushed> {
-        let mut flushed = Flushed::default();
+    /// Writes until nothing waits or the socket takes no more. An error means that the connection is gone; `flushed` says
+    /// what went out before it too.
+    pub fn flush(&mut self, mut socket: impl Write, flushed: &mut Flushed) -> io::Result<()> {
         while let Some(first) = self.frames.front() {
             let result = if self.frames.len() == 1 {
                 socket.write(&first.frame)
@@ -76,13 +76,13 @@ impl Outbox {
             };
             match result {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => self.advance(written, &mut flushed),
+                Ok(written) => self.advance(written, flushed),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(flushed)
+        Ok(())
     }
 
     fn advance(&mut self, mut written: usize, flushed: &mut Flushed) {
@@ -106,14 +106,18 @@ impl Outbox {
 mod tests {
     use super::*;
 
-    /// Takes `room` bytes, then blocks.
+    /// Takes `room` bytes, then blocks or breaks.
     struct Narrow {
         taken: Vec<u8>,
         room: usize,
+        is_broken: bool,
     }
 
     impl Write for &mut Narrow {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if self.room == 0 && self.is_broken {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
             if self.room == 0 {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
@@ -134,13 +138,28 @@ mod tests {
         outbox.push(Bytes::from_static(b"abc"), true);
         outbox.push(Bytes::from_static(b"de"), false);
         outbox.push(Bytes::from_static(b"f"), true);
-        let mut socket = Narrow { taken: Vec::new(), room: 2 };
-        assert_eq!(outbox.flush(&mut socket).expect("open"), Flushed { bytes: 2, notifications: 0 });
+        let mut socket = Narrow { taken: Vec::new(), room: 2, is_broken: false };
+        let mut flushed = Flushed::default();
+        outbox.flush(&mut socket, &mut flushed).expect("open");
+        assert_eq!(flushed, Flushed { bytes: 2, notifications: 0 });
         socket.room = 100;
-        assert_eq!(outbox.flush(&mut socket).expect("open"), Flushed { bytes: 4, notifications: 2 });
+        outbox.flush(&mut socket, &mut flushed).expect("open");
+        assert_eq!(flushed, Flushed { bytes: 6, notifications: 2 });
         assert_eq!(socket.taken, b"abcdef");
         assert!(outbox.is_empty());
         assert_eq!(outbox.bytes(), 0);
+    }
+
+    #[test]
+    fn what_went_out_before_the_connection_broke_is_counted() {
+        let mut outbox = Outbox::default();
+        outbox.push(Bytes::from_static(b"abc"), true);
+        outbox.push(Bytes::from_static(b"de"), true);
+        let mut socket = Narrow { taken: Vec::new(), room: 4, is_broken: true };
+        let mut flushed = Flushed::default();
+        assert!(outbox.flush(&mut socket, &mut flushed).is_err());
+        assert_eq!(flushed, Flushed { bytes: 4, notifications: 1 });
+        assert_eq!(outbox.bytes(), 1);
     }
 
     #[test]
@@ -148,11 +167,11 @@ mod tests {
         let mut outbox = Outbox::default();
         outbox.push(Bytes::from_static(b"abc"), true);
         outbox.push(Bytes::from_static(b"de"), true);
-        let mut socket = Narrow { taken: Vec::new(), room: 1 };
-        outbox.flush(&mut socket).expect("open");
+        let mut socket = Narrow { taken: Vec::new(), room: 1, is_broken: false };
+        outbox.flush(&mut socket, &mut Flushed::default()).expect("open");
         assert_eq!(outbox.discard(), 2);
         assert_eq!(outbox.bytes(), 2);
-        outbox.flush(&mut socket).expect("open");
+        outbox.flush(&mut socket, &mut Flushed::default()).expect("open");
         assert_eq!(outbox.discard(), 0);
     }
 }

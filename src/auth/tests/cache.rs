@@ -30,6 +30,16 @@ fn callers_that_miss_at_once_share_one_look_up() {
 }
 
 #[test]
+fn callers_that_wait_for_a_look_up_share_its_failure() {
+    let desk = Desk::new(demo());
+    desk.catalogue.is_down.store(true, Ordering::Relaxed);
+    let (token, demo) = (user_token(USER_CLAIMS), ProjectName::demo());
+    let verdicts = block_on(join_all((0..100).map(|_| desk.authenticator.verify_user(&token, &demo))));
+    assert!(verdicts.iter().all(|verdict| *verdict == Err(TokenError::Unavailable)));
+    assert_eq!(desk.catalogue.look_ups(), 1);
+}
+
+#[test]
 fn revoked_key_ends_with_the_age_of_the_cache_for_seen_tokens_too() {
     for revoke in [
         (|project| project.keys[0].active = false) as fn(&mut Project),
@@ -115,6 +125,7 @@ fn catalogue_away_keeps_what_is_held_and_refuses_what_is_new() {
     assert_eq!(desk.catalogue.look_ups(), 2, "asked again once, not at each token");
     let other = api_token(r#"{"project":"other","sub":"shop"}"#);
     assert_eq!(desk.api(&other), Err(TokenError::Unavailable));
+    assert_eq!(desk.authenticator.failed_look_ups().value(), 2);
     desk.catalogue.is_down.store(false, Ordering::Relaxed);
     assert_eq!(desk.api(&other), Err(TokenError::UnknownProject), "a failure is not remembered");
     let mut project = demo();
@@ -122,6 +133,25 @@ fn catalogue_away_keeps_what_is_held_and_refuses_what_is_new() {
     desk.catalogue.put(project);
     desk.clock.advance(1_000);
     assert_eq!(desk.user(&token), Err(TokenError::UnknownKey), "and the refresh comes soon");
+}
+
+#[test]
+fn while_one_asks_a_catalogue_that_is_away_the_others_are_served_at_once() {
+    let desk = Desk::new(demo());
+    let (token, demo) = (user_token(USER_CLAIMS), ProjectName::demo());
+    assert!(desk.user(&token).is_ok());
+    desk.catalogue.is_down.store(true, Ordering::Relaxed);
+    desk.clock.advance(CACHE_SECONDS * 1_000);
+    assert!(desk.user(&token).is_ok(), "the first that asks in vain");
+    desk.clock.advance(1_000);
+    block_on(async {
+        let mut asking = std::pin::pin!(desk.authenticator.verify_user(&token, &demo));
+        assert!(futures::poll!(asking.as_mut()).is_pending());
+        let other = desk.authenticator.verify_user(&token, &demo).now_or_never();
+        assert!(other.is_some_and(|verdict| verdict.is_ok()));
+        assert!(asking.await.is_ok());
+    });
+    assert_eq!(desk.catalogue.look_ups(), 3);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::tokens::Tokens;
 use super::{DEADLINE, Node};
 use futures::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
@@ -77,6 +78,18 @@ impl Client {
     pub async fn next_json(&mut self) -> Value {
         let text = self.next_text().await;
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
+    }
+
+    /// The next text, as JSON, for which a long time may be waited.
+    pub async fn next_json_within(&mut self, time: Duration) -> Value {
+        let end = Instant::now() + time;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let message = timeout(left, self.socket.next()).await.expect("a message in time");
+            if let Message::Text(text) = message.expect("the session lives").expect("a sound frame") {
+                return serde_json::from_str(text.as_str()).unwrap_or_else(|error| panic!("{error} in {text}"));
+            }
+        }
     }
 
     /// Registers entries and gives the answer's two lists.

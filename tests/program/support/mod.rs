@@ -1,16 +1,21 @@
 //! What the tests of the whole program share: a node started on a free port, and clients that talk to it.
 //!
-//! Nothing here knows the program's insides but the place of its signing keys: a test sees what a user sees.
+//! Nothing here knows the program's insides but the place of its signing keys, and its catalogue for what no command does:
+//! a test sees what a user sees.
 
 pub mod client;
+pub mod cluster;
 pub mod http;
+pub mod mongodb;
 pub mod node;
 pub mod raw;
+pub mod redis;
 pub mod tokens;
 
 pub use http::{Answer, emit, request};
 pub use node::Node;
 pub use raw::RawSocket;
+pub use redis::RedisServer;
 pub use tokens::{Claims, Tokens};
 
 use std::time::{Duration, Instant};

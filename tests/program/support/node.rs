@@ -33,11 +33,26 @@ impl Node {
         Node::start_in(directory, settings)
     }
 
+    /// Starts a node that may have so many open files.
+    pub fn start_with_open_files(most: u32) -> Node {
+        let directory = tempfile::tempdir().expect("a directory for the node's data");
+        let program = command(directory.path(), &[]);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("ulimit -n {most} && exec \"$0\""), PROGRAM]).stdin(Stdio::null());
+        shell.envs(program.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
+        Node::launch(directory, shell)
+    }
+
     /// Starts a node on the data directory that another one left.
     pub fn start_in(directory: TempDir, settings: &[(&str, &str)]) -> Node {
         // What a killed node left would be mistaken for the new one's address.
         let _ = fs::remove_file(directory.path().join("node.address"));
-        let mut child = command(directory.path(), settings)
+        let program = command(directory.path(), settings);
+        Node::launch(directory, program)
+    }
+
+    fn launch(directory: TempDir, mut program: Command) -> Node {
+        let mut child = program
             .stdout(File::create(directory.path().join("stdout")).expect("a file for stdout"))
             .stderr(File::create(directory.path().join("stderr")).expect("a file for stderr"))
             .spawn()
@@ -80,6 +95,15 @@ impl Node {
             .filter(|(series, _)| series.split('{').next() == Some(name))
             .filter_map(|(_, value)| value.parse::<f64>().ok())
             .sum()
+    }
+
+    /// The processor time that the node has used so far.
+    pub fn processor_time(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("the node still runs");
+        // Behind the name, which ends with the last bracket: the 12th and 13th are ticks in user and system mode.
+        let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+        let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+        Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
     }
 
     /// Sends the node a signal.

@@ -106,6 +106,12 @@ impl RawSocket {
         self.expect_end();
     }
 
+    /// Reads all that comes before the connection ends.
+    pub fn read_to_end(&mut self) -> Vec<u8> {
+        while self.fill() {}
+        std::mem::take(&mut self.unread)
+    }
+
     /// Sees the connection end, whatever comes before its end.
     pub fn expect_end(&mut self) {
         while self.fill() {
@@ -123,8 +129,7 @@ impl RawSocket {
         if answer.header("transfer-encoding").is_some() {
             return self.read_chunks();
         }
-        while self.fill() {}
-        std::mem::take(&mut self.unread)
+        self.read_to_end()
     }
 
     fn read_chunks(&mut self) -> Vec<u8> {

@@ -8,7 +8,7 @@ use super::pattern::read_regex;
 use super::{Budget, first_key, invalid, is_operators, read_expression, shown};
 
 /// Every operator, for messages that tell a misplaced one from an unknown one.
-const KNOWN: [&str; 21] = [
+const KNOWN: [&str; 20] = [
     "$eq",
     "$ne",
     "$gt",
@@ -29,7 +29,6 @@ const KNOWN: [&str; 21] = [
     "$and",
     "$or",
     "$nor",
-    "$comment",
 ];
 
 pub(super) fn is_known(name: &str) -> bool {

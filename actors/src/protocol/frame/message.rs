@@ -11,11 +11,16 @@ pub(super) struct Message {
     payload: Vec<u8>,
     /// Bytes at the beginning that are whole characters; at most three stand behind them. Unused for binary.
     checked: usize,
+    /// Fragments that carried nothing.
+    empty_fragments: u16,
 }
+
+/// Fragments of one message that may carry nothing: far more than any client has a reason to send.
+const EMPTY_FRAGMENTS: u16 = 1_000;
 
 impl Message {
     pub(super) const fn new(opcode: Opcode) -> Message {
-        Message { opcode, payload: Vec::new(), checked: 0 }
+        Message { opcode, payload: Vec::new(), checked: 0, empty_fragments: 0 }
     }
 
     /// Bytes of payload that came.
@@ -26,6 +31,12 @@ impl Message {
     /// Bytes of memory that the payload takes.
     pub(super) const fn capacity(&self) -> usize {
         self.payload.capacity()
+    }
+
+    /// Counts a fragment that carries nothing and is not the last.
+    pub(super) fn note_empty_fragment(&mut self) -> Result<(), FrameError> {
+        self.empty_fragments += 1;
+        if self.empty_fragments > EMPTY_FRAGMENTS { Err(FrameError::TooManyEmptyFragments) } else { Ok(()) }
     }
 
     /// Appends unmasked bytes; fails at the first one that cannot be text if this is text.

@@ -91,6 +91,9 @@ pub enum FrameError {
     /// §10.4: the message is past the limit, all fragments counted.
     #[error("the message is past the limit")]
     TooBig,
+    /// §10.4 too: fragments that carry nothing cost work and end no message.
+    #[error("the message has too many empty fragments")]
+    TooManyEmptyFragments,
 }
 
 impl FrameError {
@@ -98,7 +101,7 @@ impl FrameError {
     pub const fn close_code(self) -> CloseCode {
         match self {
             FrameError::NotUtf8 => CloseCode::InvalidPayload,
-            FrameError::TooBig => CloseCode::TooBig,
+            FrameError::TooBig | FrameError::TooManyEmptyFragments => CloseCode::TooBig,
             FrameError::ReservedBits
             | FrameError::ReservedOpcode
             | FrameError::NotMasked

@@ -154,6 +154,9 @@ impl Half {
         if matches!(header.opcode, Opcode::Text | Opcode::Binary) {
             self.message = Some(Message::new(header.opcode));
         }
+        if let Some(message) = self.message.as_mut().filter(|_| header.length == 0 && !header.fin) {
+            message.note_empty_fragment()?;
+        }
         let frame = Frame { fin: header.fin, opcode: header.opcode, remaining: header.length, mask: header.mask };
         Ok(Some((frame, header.size - had)))
     }

@@ -125,6 +125,11 @@ impl Groups {
         }
     }
 
+    /// Every group: its identity, its place and its members.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Identity, u32, &[Member])> {
+        self.groups.iter().map(|(id, group)| (group.identity(), group.place, self.members(id)))
+    }
+
     /// Forgets which emits were seen.
     pub(super) fn forget_emits(&mut self) {
         self.groups.iter_mut().for_each(|group| group.visited = 0);

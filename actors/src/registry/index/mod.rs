@@ -138,6 +138,25 @@ impl SubscriptionIndex {
         }
     }
 
+    /// Calls `on_subscription` once for each subscription of the channels that `is_meant` picks, whatever its condition.
+    /// Looks at every group of the index, once.
+    pub fn for_each(
+        &mut self,
+        is_meant: &dyn Fn(ChannelId) -> bool,
+        on_subscription: &mut dyn FnMut(DeliveryId, SessionRef),
+    ) {
+        self.begin_emit();
+        let SubscriptionIndex { places, groups, subscriptions, emit, .. } = self;
+        let meant = groups.iter().filter(|(_, place, _)| is_meant(places.channel(*place)));
+        for (identity, _, members) in meant {
+            for member in members {
+                if !identity.several || subscriptions.tell_first(member.subscription, *emit) {
+                    on_subscription(identity.delivery, member.target);
+                }
+            }
+        }
+    }
+
     /// Subscriptions held.
     pub fn len(&self) -> usize {
         self.subscriptions.len()

@@ -82,6 +82,17 @@ impl<T> ChunkedSlab<T> {
         }
     }
 
+    /// Every record with its number, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        let numbered = self.chunks.iter().zip(0..).flat_map(|(chunk, number)| {
+            chunk.slots.iter().zip(0..).map(move |(slot, place)| (number * CHUNK as u32 + place, slot))
+        });
+        numbered.filter_map(|(id, slot)| match slot {
+            Slot::Taken(record) => Some((id, record)),
+            Slot::Vacant(_) => None,
+        })
+    }
+
     /// Every record, in the order of their numbers.
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let slots = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.slots);
@@ -184,6 +195,8 @@ mod tests {
         assert_eq!(slab.insert(99), ids[17]);
         assert_eq!(slab[ids[17]], 99);
         assert_eq!(slab.iter_mut().count(), 5000);
+        assert!(slab.iter().all(|(id, value)| slab[id] == *value));
+        assert_eq!(slab.iter().count(), 5000);
         for id in ids.iter().rev() {
             assert!(slab.remove(*id).is_some());
         }

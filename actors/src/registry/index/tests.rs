@@ -48,6 +48,23 @@ fn equal_elements_of_an_array_tell_a_subscription_once() {
 }
 
 #[test]
+fn all_subscriptions_of_chosen_channels_are_visited_once_whatever_their_conditions() {
+    let conditions =
+        [r#"{"a":1}"#, r#"{"a":{"$in":[1,2,3]}}"#, r#"{"$or":[{"a":1},{"b":{"$gt":2}}]}"#, r#"{"c":{"$gt":1}}"#];
+    let mut index = index_of(&conditions);
+    index.insert(CHANNEL, None, DELIVERY, session(4));
+    index.insert(ChannelId(8), condition(conditions[1]), DELIVERY, session(5));
+    for (channels, expected) in
+        [(vec![3], vec![0, 1, 2, 3, 4]), (vec![8], vec![5]), (vec![3, 8], vec![0, 1, 2, 3, 4, 5]), (vec![], vec![])]
+    {
+        let mut slots = Vec::new();
+        index.for_each(&|channel| channels.contains(&channel.0), &mut |_, target| slots.push(target.slot));
+        slots.sort_unstable();
+        assert_eq!(slots, expected);
+    }
+}
+
+#[test]
 fn subscriptions_of_one_condition_are_told_one_after_the_other() {
     let pair = r#"{"a":1,"b":2}"#;
     let mut index = index_of(&[pair, r#"{"b":2,"c":1}"#, pair, r#"{"a":1,"c":1}"#, pair, r#"{"a":1}"#, pair]);

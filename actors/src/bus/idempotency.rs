@@ -2,9 +2,9 @@
 //!
 //! Invariant: every key in `entries` is in `order` with the moment that it was seen, oldest first. A key whose publish
 //! failed leaves `entries` at once and `order` in its time, when a later one of the same name is told from it by the
-//! moment. A key is a fingerprint of (project, text), 16 bytes.
+//! moment. Retries of emits that fail leave one entry each in `order`, bounded by what one window's calls can bring. A key is a fingerprint of (project, text), 16 bytes.
 
-use super::{EmitError, EmitId};
+use super::{BusError, EmitId};
 use crate::fingerprint::{Fingerprint, Fingerprints};
 use futures::future::{LocalBoxFuture, Shared};
 use std::collections::{HashMap, VecDeque};
@@ -12,7 +12,7 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 /// A publish under way, which emits with the same key wait for.
-pub(super) type Publishing = Shared<LocalBoxFuture<'static, Result<EmitId, EmitError>>>;
+pub(super) type Publishing = Shared<LocalBoxFuture<'static, Result<EmitId, BusError>>>;
 
 struct Entry {
     seen_at: Instant,
@@ -60,7 +60,7 @@ impl IdempotencyKeys {
         match self.entries.get(&name).map(|entry| &entry.fate) {
             Some(Fate::Told(id)) => Seen::Told(*id),
             Some(Fate::UnderWay(publishing)) => Seen::UnderWay(publishing.clone()),
-            None if self.order.len() >= self.capacity => Seen::Full,
+            None if self.entries.len() >= self.capacity => Seen::Full,
             None => Seen::Never,
         }
     }
@@ -72,7 +72,7 @@ impl IdempotencyKeys {
     }
 
     /// Notes what became of an emit: one that failed was never seen, so that the caller can try again.
-    pub fn settle(&mut self, name: Fingerprint, result: &Result<EmitId, EmitError>) {
+    pub fn settle(&mut self, name: Fingerprint, result: &Result<EmitId, BusError>) {
         match result {
             Ok(id) => {
                 if let Some(entry) = self.entries.get_mut(&name) {
@@ -91,7 +91,12 @@ impl IdempotencyKeys {
                 return;
             }
             self.order.pop_front();
-            if self.entries.get(&name).is_some_and(|entry| entry.seen_at == seen_at) {
+            let Some(entry) = self.entries.get_mut(&name).filter(|entry| entry.seen_at == seen_at) else { continue };
+            if matches!(entry.fate, Fate::UnderWay(_)) {
+                // Whoever asks again must still find it: it stays until it has a fate.
+                entry.seen_at = now;
+                self.order.push_back((now, name));
+            } else {
                 self.entries.remove(&name);
             }
         }
@@ -107,7 +112,7 @@ mod tests {
     use futures::future::ready;
 
     const WINDOW: Duration = Duration::from_secs(300);
-    const ID: EmitId = EmitId { node: 1, number: 1 };
+    const ID: EmitId = EmitId::new(1, 1);
 
     fn publishing() -> Publishing {
         let publishing: LocalBoxFuture<'static, _> = Box::pin(ready(Ok(ID)));
@@ -130,11 +135,19 @@ mod tests {
     }
 
     #[test]
+    fn a_key_whose_publish_is_under_way_outlives_its_window() {
+        let (mut keys, start) = (IdempotencyKeys::new(9, WINDOW), Instant::now());
+        let name = keys.name("demo", "a");
+        keys.insert(name, publishing(), start);
+        assert!(matches!(keys.look_up(name, start + WINDOW), Seen::UnderWay(_)));
+    }
+
+    #[test]
     fn a_retry_after_a_failure_keeps_its_own_window() {
         let (mut keys, start) = (IdempotencyKeys::new(9, WINDOW), Instant::now());
         let name = keys.name("demo", "a");
         keys.insert(name, publishing(), start);
-        keys.settle(name, &Err(EmitError::BusUnavailable));
+        keys.settle(name, &Err(BusError::Unavailable));
         let retried = start + Duration::from_secs(10);
         assert!(matches!(keys.look_up(name, retried), Seen::Never));
         keys.insert(name, publishing(), retried);

@@ -1,0 +1,184 @@
+//! The bus of many nodes: one Redis that they share.
+//!
+//! One Redis channel for each (project, event) with subscribers on a node; nothing in Redis for a client. Two
+//! connections: `subscriber.rs` hears, `publisher.rs` publishes, each with its own way back after a loss. What arrives
+//! goes through `inbox.rs`, which bounds it. The drivers are named in this folder only.
+//!
+//! Invariants:
+//! 1. What Redis has taken arrives on every joined channel of every node, or `Missed` is said of the channel.
+//! 2. While one of the two connections is lost, nothing is taken: an emit is refused, never accepted and lost.
+//! 3. A publication goes over one connection in the order of the calls, and Redis tells all nodes in that order.
+
+mod address;
+mod backoff;
+mod inbox;
+mod names;
+mod publisher;
+mod seldom;
+mod subscriber;
+
+pub use address::{RedisAddress, RedisAddressError};
+
+use super::{Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Subscriber, Taken};
+use crate::counters::Counters;
+use actix::Recipient;
+use futures::future::{LocalBoxFuture, TryFutureExt, ready};
+use inbox::Inbox;
+use names::Names;
+use publisher::{Call, Speaking, What};
+use seldom::Seldom;
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use subscriber::{Hearing, Order};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// Where Redis is and how it is used.
+#[derive(Clone)]
+pub struct RedisBusSettings {
+    pub address: RedisAddress,
+    /// What every channel and key begins with.
+    pub prefix: String,
+    /// Event data on its way to the sessions of this node, in bytes (`limits.queued_bytes`).
+    pub queued_bytes: u32,
+    /// How long an idempotency key is remembered.
+    pub idempotency_window: Duration,
+}
+
+/// See the module.
+pub struct RedisBus {
+    settings: RedisBusSettings,
+    names: Names,
+    health: Arc<BusHealth>,
+    counters: Arc<Counters>,
+    orders: mpsc::UnboundedSender<Order>,
+    calls: mpsc::UnboundedSender<Call>,
+    /// What the tasks take with them when they start.
+    ends: RefCell<Option<(mpsc::UnboundedReceiver<Order>, mpsc::UnboundedReceiver<Call>)>>,
+    tasks: RefCell<Vec<JoinHandle<()>>>,
+    nodes: Arc<OnceLock<Recipient<Control>>>,
+}
+
+impl RedisBus {
+    /// A bus that connects when it is attached, and is not ready before it has.
+    pub fn new(settings: RedisBusSettings, counters: Arc<Counters>) -> RedisBus {
+        let (orders, ordered) = mpsc::unbounded_channel();
+        let (calls, called) = mpsc::unbounded_channel();
+        RedisBus {
+            names: Names::new(&settings.prefix),
+            settings,
+            health: Arc::default(),
+            counters,
+            orders,
+            calls,
+            ends: RefCell::new(Some((ordered, called))),
+            tasks: RefCell::default(),
+            nodes: Arc::default(),
+        }
+    }
+
+    fn hearing(&self, subscriber: Subscriber, orders: mpsc::UnboundedReceiver<Order>) -> Hearing {
+        let (names, counters) = (self.names.clone(), self.counters.clone());
+        let inbox = Arc::new(Inbox::new(
+            subscriber,
+            self.nodes.clone(),
+            names.clone(),
+            self.settings.queued_bytes,
+            counters.clone(),
+        ));
+        let pushes = inbox.clone();
+        let address = &self.settings.address;
+        let connector = address.connector(move |push| pushes.on_push(push), subscriber::RESPONSE_TIMEOUT);
+        Hearing::new(connector, names, inbox, orders, self.health.clone(), counters)
+    }
+
+    fn speaking(&self, calls: mpsc::UnboundedReceiver<Call>) -> Speaking {
+        let (names, counters) = (self.names.clone(), self.counters.clone());
+        let lost = Arc::new(Notify::new());
+        let pushes = lost.clone();
+        let address = &self.settings.address;
+        // It joins nothing: all that is ever pushed is its end.
+        let connector = address.connector(move |_| pushes.notify_one(), publisher::RESPONSE_TIMEOUT);
+        let window = self.settings.idempotency_window;
+        Speaking {
+            connector,
+            names,
+            lost,
+            calls,
+            window,
+            refusals: Seldom::default(),
+            health: self.health.clone(),
+            counters,
+        }
+    }
+
+    fn call(&self, what: What) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
+        if !self.health.is_ready() {
+            return Box::pin(ready(Err(BusError::Unavailable)));
+        }
+        let (answer, answered) = oneshot::channel();
+        // Bounded by the callers, who each hold what they publish until they are answered.
+        let _ = self.calls.send(Call { what, answer });
+        Box::pin(async move { answered.await.unwrap_or(Err(BusError::Unavailable)) })
+    }
+}
+
+impl Bus for RedisBus {
+    fn attach(&self, subscriber: Subscriber) {
+        let Some((orders, calls)) = self.ends.take() else {
+            debug_assert!(false, "a bus has one subscriber");
+            return;
+        };
+        log::info!("the bus is Redis at {}", self.settings.address);
+        let hearing = tokio::spawn(self.hearing(subscriber, orders).run());
+        let speaking = tokio::spawn(self.speaking(calls).run());
+        self.tasks.borrow_mut().extend([hearing, speaking]);
+    }
+
+    fn health(&self) -> Arc<BusHealth> {
+        self.health.clone()
+    }
+
+    fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>> {
+        Box::pin(self.call(What::Emit(publication)).map_ok(|_| ()))
+    }
+
+    fn publish_once(&self, publication: Publication, once: Once) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
+        self.call(What::EmitOnce(publication, once))
+    }
+
+    fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>> {
+        if !self.health.hears() {
+            return Box::pin(ready(Err(BusError::Unavailable)));
+        }
+        let (answer, answered) = oneshot::channel();
+        let _ = self.orders.send(Order::Join(channel.clone(), answer));
+        Box::pin(async move { answered.await.unwrap_or(Err(BusError::Unavailable)) })
+    }
+
+    fn attach_control(&self, nodes: Recipient<Control>) {
+        let attached = self.nodes.set(nodes);
+        debug_assert!(attached.is_ok(), "a bus has one list of nodes");
+    }
+
+    fn announce(&self, message: &Control) {
+        match serde_json::to_string(message) {
+            // Nobody waits for it.
+            Ok(text) => drop(self.call(What::Control(text))),
+            Err(error) => log::error!("a message to the other nodes can't be written: {error}"),
+        }
+    }
+
+    fn leave(&self, channel: &ChannelKey) {
+        let _ = self.orders.send(Order::Leave(channel.clone()));
+    }
+}
+
+impl Drop for RedisBus {
+    fn drop(&mut self) {
+        for task in self.tasks.take() {
+            task.abort();
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The connection on which this node publishes: pipelined, in the order of the calls.
+//!
+//! One task for the life of the bus. What was called is sent with everything that waits behind it in one write, and
+//! several such pipelines are under way at once, so that no emit waits for the answer to another. The task is the only
+//! one that says whether the bus takes what is published (`BusHealth::set_takes`).
+
+use super::address::Connector;
+use super::backoff::Backoff;
+use super::names::Names;
+use super::seldom::Seldom;
+use crate::bus::{BusError, BusHealth, EmitId, Once, Publication, Taken};
+use crate::counters::Counters;
+use deadpool_redis::redis::{Pipeline, RedisError, Value, aio::ConnectionLike as _, aio::MultiplexedConnection};
+use futures::FutureExt as _;
+use futures::stream::{FuturesUnordered, StreamExt};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+/// The time that Redis has to take a publication; a backend that waits longer would give up by itself.
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How often an idle connection is tried, so that a dead one is found before an emit meets it.
+const PING_INTERVAL: Duration = Duration::from_secs(3);
+
+/// Pipelines under way at once: fewer than the driver queues, which then never changes their order.
+const PIPELINES: usize = 16;
+
+/// Publications in one pipeline, at most.
+const PIPELINE_LENGTH: usize = 256;
+
+/// Event data in one pipeline, in bytes, about; one publication may be larger.
+const PIPELINE_BYTES: usize = 256 * 1024;
+
+/// A connection that held so long was a good one: the next loss is a new one.
+const STEADY: Duration = Duration::from_secs(10);
+
+/// Publishes once for a key: in one step, so that two nodes at the same moment are first and second. Sent whole each
+/// time: by its digest alone, a Redis that has forgotten it would have to be asked again, behind later publications.
+const PUBLISH_ONCE: &str = "local before = redis.call('GET', KEYS[1]) if before then return before end \
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) redis.call('PUBLISH', ARGV[3], ARGV[4]) return false";
+
+/// What is to be published, and who waits for it.
+pub(super) struct Call {
+    pub what: What,
+    pub answer: oneshot::Sender<Result<Taken, BusError>>,
+}
+
+/// What is to be published.
+pub(super) enum What {
+    Emit(Publication),
+    EmitOnce(Publication, Once),
+    /// The text of a control message.
+    Control(String),
+}
+
+/// See the module.
+pub(super) struct Speaking {
+    pub connector: Connector,
+    pub names: Names,
+    /// The connection is lost.
+    pub lost: Arc<Notify>,
+    pub calls: mpsc::UnboundedReceiver<Call>,
+    /// How long idempotency keys are remembered.
+    pub window: Duration,
+    pub refusals: Seldom,
+    pub health: Arc<BusHealth>,
+    pub counters: Arc<Counters>,
+}
+
+type Answers = Vec<oneshot::Sender<Result<Taken, BusError>>>;
+
+impl Speaking {
+    /// Publishes until the task is ended.
+    pub async fn run(mut self) {
+        let mut backoff = Backoff::default();
+        let told = Seldom::default();
+        loop {
+            // What the connection before may have left.
+            let _ = self.lost.notified().now_or_never();
+            match self.connector.connect().await {
+                Ok(connection) => {
+                    let since = Instant::now();
+                    self.health.set_takes(true);
+                    log::info!("the bus takes what is published");
+                    let cause = self.serve(connection).await;
+                    self.health.set_takes(false);
+                    self.counters.bus_losses.add(1);
+                    log::error!("the bus takes nothing any more, this node is not ready: {cause}");
+                    if since.elapsed() >= STEADY {
+                        backoff.reset();
+                    }
+                }
+                Err(cause) if told.may_tell() => log::warn!("the bus takes nothing yet: {cause}"),
+                Err(_) => {}
+            }
+            // Who waits is refused: a dropped answer is one.
+            while self.calls.try_recv().is_ok() {}
+            sleep(backoff.next_wait()).await;
+        }
+    }
+
+    /// Publishes until the connection is lost; says why it was.
+    async fn serve(&mut self, connection: MultiplexedConnection) -> String {
+        let mut ping = interval(PING_INTERVAL);
+        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut under_way = FuturesUnordered::new();
+        let lost = self.lost.clone();
+        loop {
+            let (pipeline, answers) = tokio::select! {
+                biased;
+                () = lost.notified() => return "the connection ended".to_owned(),
+                Some(outcome) = under_way.next() => match self.settle(outcome) {
+                    Ok(()) => continue,
+                    Err(error) => return error.to_string(),
+                },
+                call = self.calls.recv(), if under_way.len() < PIPELINES => match call {
+                    Some(call) => self.gather(call),
+                    None => return "the node stops".to_owned(),
+                },
+                _ = ping.tick(), if under_way.is_empty() => sign_of_life(),
+            };
+            let mut connection = connection.clone();
+            under_way.push(async move {
+                let length = pipeline.len();
+                (connection.req_packed_commands(&pipeline, 0, length).await, answers)
+            });
+        }
+    }
+
+    /// A pipeline of a call and those that wait behind it.
+    fn gather(&mut self, first: Call) -> (Pipeline, Answers) {
+        let (mut pipeline, mut answers, mut bytes) = (Pipeline::new(), Answers::new(), 0);
+        let mut next = Some(first);
+        while let Some(Call { what, answer }) = next {
+            bytes += self.add(&mut pipeline, what);
+            answers.push(answer);
+            let is_full = answers.len() >= PIPELINE_LENGTH || bytes >= PIPELINE_BYTES;
+            next = if is_full { None } else { self.calls.try_recv().ok() };
+        }
+        (pipeline, answers)
+    }
+
+    /// Adds one command; how much data it holds.
+    fn add(&self, pipeline: &mut Pipeline, what: What) -> usize {
+        match what {
+            What::Emit(Publication { channel, data }) => {
+                pipeline.cmd("PUBLISH").arg(self.names.channel(&channel)).arg(&data[..]);
+                data.len()
+            }
+            What::EmitOnce(Publication { channel, data }, Once { key, id }) => {
+                let key = self.names.once(&channel.project, &key);
+                let window = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
+                let command = pipeline.cmd("EVAL").arg(PUBLISH_ONCE).arg(1).arg(key).arg(id.to_string()).arg(window);
+                command.arg(self.names.channel(&channel)).arg(&data[..]);
+                data.len()
+            }
+            What::Control(text) => {
+                pipeline.cmd("PUBLISH").arg(self.names.control()).arg(&text);
+                text.len()
+            }
+        }
+    }
+
+    /// Answers who waits for a pipeline; an error is the end of the connection, and they are refused.
+    fn settle(&self, (outcome, answers): (Result<Vec<Value>, RedisError>, Answers)) -> Result<(), RedisError> {
+        for (value, answer) in outcome?.into_iter().zip(answers) {
+            // Who asked may be gone.
+            let _ = answer.send(self.read_reply(value));
+        }
+        Ok(())
+    }
+
+    fn read_reply(&self, value: Value) -> Result<Taken, BusError> {
+        match value {
+            // Receivers on all nodes, for a plain publication; nothing, for the first under its key.
+            Value::Int(_) | Value::Nil => Ok(Taken::First),
+            Value::BulkString(id) => {
+                let id = std::str::from_utf8(&id).ok().and_then(|id| id.parse::<EmitId>().ok());
+                id.map(Taken::Before).ok_or(BusError::Unavailable)
+            }
+            other => {
+                if self.refusals.may_tell() {
+                    log::error!("Redis refuses a publication: {}", refusal(other));
+                }
+                Err(BusError::Unavailable)
+            }
+        }
+    }
+}
+
+fn sign_of_life() -> (Pipeline, Answers) {
+    let mut pipeline = Pipeline::new();
+    pipeline.cmd("PING");
+    (pipeline, Answers::new())
+}
+
+/// What Redis says, without the values of other kinds of answer, which may be data.
+fn refusal(value: Value) -> String {
+    match value.extract_error() {
+        Err(error) => error.to_string(),
+        Ok(_) => "an answer of another kind".to_owned(),
+    }
+}

@@ -1,0 +1,220 @@
+//! The connection on which this node hears: joined channels, signs of life, and the way back after a loss.
+//!
+//! One task for the life of the bus. It is the only one that says what the node hears (`BusHealth::set_hears`): from the
+//! moment that all wanted channels are confirmed and their gaps are told, until the connection is lost.
+
+use super::address::Connector;
+use super::backoff::Backoff;
+use super::inbox::Inbox;
+use super::names::Names;
+use super::seldom::Seldom;
+use crate::bus::{BusError, BusHealth, ChannelKey};
+use crate::counters::Counters;
+use crate::protocol::codes::GapReason;
+use deadpool_redis::redis::{RedisError, aio::MultiplexedConnection, cmd};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
+
+/// The time that an answer may take; no later is a silent death found, [`PING_INTERVAL`] added.
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How often the connection is asked for a sign of life.
+const PING_INTERVAL: Duration = Duration::from_secs(3);
+
+/// The most channels of one command: some 250 KB of names at the longest.
+const BATCH: usize = 1000;
+
+/// How often it is looked whether there is room again after an overflow.
+const OPEN_INTERVAL: Duration = Duration::from_millis(50);
+
+/// A connection that held so long was a good one: the next loss is a new one.
+const STEADY: Duration = Duration::from_secs(10);
+
+/// A channel to join, and who waits for it.
+type Joining = (ChannelKey, oneshot::Sender<Result<(), BusError>>);
+
+/// What the bus asks, in order.
+pub(super) enum Order {
+    Join(ChannelKey, oneshot::Sender<Result<(), BusError>>),
+    Leave(ChannelKey),
+}
+
+/// See the module.
+pub(super) struct Hearing {
+    connector: Connector,
+    names: Names,
+    inbox: Arc<Inbox>,
+    orders: mpsc::UnboundedReceiver<Order>,
+    /// An order that was taken and not carried out yet.
+    held: Option<Order>,
+    /// What is joined on each connection anew. Invariant: changed here only, as orders are carried out.
+    wanted: HashSet<ChannelKey>,
+    health: Arc<BusHealth>,
+    counters: Arc<Counters>,
+}
+
+impl Hearing {
+    /// Hears what `orders` ask for on connections of `connector`, whose pushes go to `inbox`.
+    pub fn new(
+        connector: Connector,
+        names: Names,
+        inbox: Arc<Inbox>,
+        orders: mpsc::UnboundedReceiver<Order>,
+        health: Arc<BusHealth>,
+        counters: Arc<Counters>,
+    ) -> Hearing {
+        Hearing { connector, names, inbox, orders, held: None, wanted: HashSet::new(), health, counters }
+    }
+
+    /// Hears until the task is ended.
+    pub async fn run(mut self) {
+        let mut backoff = Backoff::default();
+        let told = Seldom::default();
+        loop {
+            match self.connect().await {
+                Ok(connection) => {
+                    let since = Instant::now();
+                    self.health.set_hears(true);
+                    log::info!("the bus is heard: channels={}", self.wanted.len());
+                    let cause = self.serve(connection).await;
+                    self.health.set_hears(false);
+                    self.forget_orders();
+                    self.counters.bus_losses.add(1);
+                    log::error!("the bus is not heard any more, this node is not ready: {cause}");
+                    if since.elapsed() >= STEADY {
+                        backoff.reset();
+                    }
+                }
+                Err(cause) if told.may_tell() => log::warn!("the bus can't be heard yet: {cause}"),
+                Err(_) => {}
+            }
+            sleep(backoff.next_wait()).await;
+        }
+    }
+
+    /// Connects, joins every wanted channel and tells their gaps.
+    async fn connect(&mut self) -> Result<MultiplexedConnection, String> {
+        self.inbox.renew();
+        let mut connection = self.connector.connect().await?;
+        self.forget_orders();
+        connection.subscribe(self.names.control()).await.map_err(|error| error.to_string())?;
+        let wanted: Vec<ChannelKey> = self.wanted.iter().cloned().collect();
+        for channels in wanted.chunks(BATCH) {
+            self.subscribe(&mut connection, channels).await.map_err(|error| error.to_string())?;
+        }
+        if !wanted.is_empty() {
+            self.inbox.tell_missed(wanted, GapReason::BusReconnected);
+        }
+        Ok(connection)
+    }
+
+    /// Without a connection: who waits to join is refused, and what was left is not wanted any more.
+    fn forget_orders(&mut self) {
+        while let Some(order) = self.held.take().or_else(|| self.orders.try_recv().ok()) {
+            if let Order::Leave(channel) = order {
+                self.wanted.remove(&channel);
+            }
+        }
+    }
+
+    async fn subscribe(
+        &self,
+        connection: &mut MultiplexedConnection,
+        channels: &[ChannelKey],
+    ) -> Result<(), RedisError> {
+        let names: Vec<String> = channels.iter().map(|channel| self.names.channel(channel)).collect();
+        connection.subscribe(names).await
+    }
+
+    /// Does what is asked until the connection is lost; says why it was.
+    async fn serve(&mut self, mut connection: MultiplexedConnection) -> String {
+        let mut ping = interval(PING_INTERVAL);
+        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let inbox = self.inbox.clone();
+        loop {
+            let is_open = inbox.open();
+            let outcome = tokio::select! {
+                biased;
+                () = inbox.lost() => return "the connection ended".to_owned(),
+                _ = ping.tick() => cmd("PING").query_async::<()>(&mut connection).await,
+                () = inbox.shutting(), if is_open => Ok(()),
+                () = sleep(OPEN_INTERVAL), if !is_open => Ok(()),
+                order = self.orders.recv() => match order {
+                    Some(order) => self.carry_out(order, &mut connection).await,
+                    None => return "the node stops".to_owned(),
+                },
+            };
+            if let Err(error) = outcome {
+                return error.to_string();
+            }
+        }
+    }
+
+    /// Carries out an order and those right behind it: each run of one kind is one command.
+    async fn carry_out(&mut self, first: Order, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
+        let mut next = Some(first);
+        while let Some(order) = next {
+            match order {
+                Order::Join(channel, answer) => self.join((channel, answer), connection).await?,
+                Order::Leave(channel) => self.leave(channel, connection).await?,
+            }
+            next = self.held.take();
+        }
+        Ok(())
+    }
+
+    /// Joins channels; who waits is answered, or, when the connection fails, dropped, which is an answer too.
+    async fn join(&mut self, first: Joining, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
+        let (mut channels, mut answers) = (vec![first.0], vec![first.1]);
+        while channels.len() < BATCH {
+            match self.orders.try_recv() {
+                Ok(Order::Join(channel, answer)) => {
+                    channels.push(channel);
+                    answers.push(answer);
+                }
+                other => {
+                    self.held = other.ok();
+                    break;
+                }
+            }
+        }
+        let refusal = match self.subscribe(connection, &channels).await {
+            Ok(()) => {
+                self.wanted.extend(channels);
+                Ok(())
+            }
+            // Redis has answered: its user may not hear these channels.
+            Err(error) if error.code().is_some() => {
+                log::error!("Redis refuses to let this node hear channels: {error}");
+                Err(BusError::Unavailable)
+            }
+            Err(error) => return Err(error),
+        };
+        for answer in answers {
+            // Who asked may be gone.
+            let _ = answer.send(refusal);
+        }
+        Ok(())
+    }
+
+    async fn leave(&mut self, first: ChannelKey, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
+        let mut channels = vec![first];
+        while channels.len() < BATCH {
+            match self.orders.try_recv() {
+                Ok(Order::Leave(channel)) => channels.push(channel),
+                other => {
+                    self.held = other.ok();
+                    break;
+                }
+            }
+        }
+        let names: Vec<String> = channels.iter().map(|channel| self.names.channel(channel)).collect();
+        for channel in &channels {
+            self.wanted.remove(channel);
+        }
+        connection.unsubscribe(names).await
+    }
+}

@@ -1,0 +1,36 @@
+// Orders of one person, as they change. `npm run example` serves it beside a node.
+
+import { Carillon } from "/client.js";
+
+/** Your backend knows who is logged in and signs both tokens. */
+async function tokens() {
+  const response = await fetch("/tokens");
+  if (response.status === 401) return null; // logged out: the client stops
+  if (!response.ok) throw new Error(`the backend answers ${response.status}`);
+  return response.json();
+}
+
+function show(order) {
+  const line = document.createElement("li");
+  line.textContent = `${order.order_no}: ${order.status}`;
+  document.querySelector("#orders").append(line);
+}
+
+/** Your own way to the state that notifications tell the changes of. */
+async function fetchOrders() {
+  const response = await fetch("/orders");
+  document.querySelector("#orders").replaceChildren();
+  for (const order of await response.json()) show(order);
+}
+
+const { url } = await (await fetch("/broker")).json();
+const carillon = new Carillon(url, { tokens });
+carillon.on("state", ({ status, willRetry }) => {
+  document.querySelector("#state").textContent = status === "disconnected" && !willRetry ? "logged out" : status;
+});
+
+const orders = carillon.subscribe("order-updates", { condition: { recipientId: "u42" }, select: { order_no: 1, status: 1 } });
+orders.on("registered", fetchOrders);
+orders.on("notification", show);
+orders.on("gap", fetchOrders);
+orders.on("refused", (error) => console.error(error.code, error.message));

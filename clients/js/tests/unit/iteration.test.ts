@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import { FakeNode, reconnect, record, setUp, settle, useFakeClock } from "./fake_node.js";
+
+useFakeClock();
+
+describe("iterating", () => {
+  test("gives what comes, and finishes when the subscription ends", async () => {
+    const { node, carillon } = setUp();
+    const subscription = carillon.subscribe<number>("orders");
+    const read: number[] = [];
+    const loop = (async () => {
+      for await (const value of subscription) read.push(value);
+    })();
+    await settle();
+    for (const value of [1, 2, 3]) node.notify(subscription.eventId, value);
+    await settle();
+    expect(read).toEqual([1, 2, 3]);
+    void subscription.unsubscribe();
+    await loop;
+    expect(await subscription[Symbol.asyncIterator]().next()).toEqual({ value: undefined, done: true });
+  });
+
+  test("keeps up to its buffer, then drops the oldest and tells a gap once", async () => {
+    const { node, carillon } = setUp();
+    const subscription = carillon.subscribe<number>("orders", { buffer: 3 });
+    const told: string[] = [];
+    subscription.on("gap", (reason) => told.push(reason));
+    const iteration = subscription[Symbol.asyncIterator]();
+    await settle();
+    for (const value of [1, 2, 3, 4, 5]) node.notify(subscription.eventId, value);
+    expect(told).toEqual(["BUFFER_OVERFLOW"]);
+    for (const value of [3, 4, 5]) expect(await iteration.next()).toEqual({ value, done: false });
+    for (const value of [6, 7, 8, 9]) node.notify(subscription.eventId, value);
+    expect(told).toEqual(["BUFFER_OVERFLOW", "BUFFER_OVERFLOW"]);
+    void subscription.unsubscribe();
+    for (const value of [7, 8, 9]) expect(await iteration.next()).toEqual({ value, done: false });
+    expect((await iteration.next()).done).toBe(true);
+  });
+
+  test("throws when the subscription is refused, and no rejection is left unhandled", async () => {
+    const node = new FakeNode();
+    node.judge = () => ({ code: "CONDITION_INVALID", message: "no" });
+    const { carillon } = setUp({}, node);
+    const subscription = carillon.subscribe("orders");
+    const idle = subscription[Symbol.asyncIterator]();
+    const loop = (async () => {
+      for await (const _ of subscription) expect.unreachable();
+    })();
+    await expect(loop).rejects.toThrow("no");
+    await expect(idle.next()).rejects.toThrow("no");
+    expect((await idle.next()).done).toBe(true);
+    await expect(subscription[Symbol.asyncIterator]().next()).rejects.toThrow("no");
+  });
+
+  test("left by break, holds nothing and leaves the subscription", async () => {
+    const { node, carillon } = setUp();
+    const subscription = carillon.subscribe<number>("orders", { buffer: 1 });
+    const told = record(subscription);
+    const loop = (async () => {
+      for await (const _ of subscription) break;
+    })();
+    await settle();
+    node.notify(subscription.eventId, 1);
+    await loop;
+    for (const value of [2, 3, 4]) node.notify(subscription.eventId, value);
+    expect(told.filter((line) => line.startsWith("gap"))).toEqual([]);
+    expect(subscription.state).toBe("registered");
+  });
+
+  test("goes on over a reconnect", async () => {
+    const { node, carillon } = setUp();
+    const subscription = carillon.subscribe<number>("orders");
+    const iteration = subscription[Symbol.asyncIterator]();
+    await settle();
+    await reconnect(node);
+    node.notify(subscription.eventId, 5);
+    expect(await iteration.next()).toEqual({ value: 5, done: false });
+  });
+});

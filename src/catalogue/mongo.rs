@@ -1,0 +1,148 @@
+//! The catalogue that nodes share: MongoDB.
+//!
+//! The driver is asynchronous, its connections and monitors live on the runtime of whoever connects, and every call ends
+//! in bounded time, whether the server refuses, is gone or says nothing. Nothing here needs a transaction, which a server
+//! alone does not have: a project's keys are written before the project, under an id that nobody else has, and count
+//! only once the project names that id. Whoever is killed in between leaves keys that belong to nothing.
+
+mod connection;
+mod documents;
+
+use std::time::Duration;
+
+use futures::TryStreamExt as _;
+use futures::future::{BoxFuture, FutureExt as _};
+use mongodb::bson::oid::ObjectId;
+use mongodb::bson::{Document, doc};
+use mongodb::{Collection, Database};
+
+use self::documents::{KeyDocument, Place, ProjectDocument};
+use super::{Catalogue, CatalogueError, Key, KeyUse, Project, ProjectName, migrations};
+use crate::settings::SecretUrl;
+
+pub(super) use self::connection::{is_duplicate, within};
+
+/// The longest that a call takes: a little more than the selection of a server, of which a door waits for no more.
+const CALL_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How often a new key of one id meets another of the same id, written at the same moment, before it gives up.
+const PUT_ATTEMPTS: usize = 3;
+
+/// Projects and keys in the collections `projects` and `keys` of a database.
+pub struct MongoCatalogue {
+    database: Database,
+}
+
+impl MongoCatalogue {
+    /// Makes the catalogue's driver. No server needs to answer yet, but the name of a `mongodb+srv` address is looked up.
+    ///
+    /// The driver's tasks run on the runtime that this is called on, which must live as long as the catalogue.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Address`] where the address can't be one, [`CatalogueError::Database`] where its name can't be
+    /// looked up now. Neither repeats a password.
+    pub async fn connect(uri: &SecretUrl, database: &str) -> Result<Self, CatalogueError> {
+        let client = within(CALL_TIMEOUT, connection::client(uri)).await?;
+        Ok(MongoCatalogue { database: client.database(database) })
+    }
+
+    /// Makes or upgrades collections, validators and indexes; answers the names of the migrations that this call applied.
+    ///
+    /// May run in several processes at once, and again after any of them was killed.
+    pub async fn migrate(&self) -> Result<Vec<&'static str>, CatalogueError> {
+        migrations::apply(&self.database).await
+    }
+
+    fn projects(&self) -> Collection<ProjectDocument> {
+        self.database.collection("projects")
+    }
+
+    fn keys(&self) -> Collection<KeyDocument> {
+        self.database.collection("keys")
+    }
+
+    async fn find_project(&self, name: &ProjectName) -> Result<Option<ProjectDocument>, CatalogueError> {
+        Ok(self.projects().find_one(doc! { "name": name.as_str() }).await?)
+    }
+
+    async fn read_project(&self, name: &ProjectName) -> Result<Option<Project>, CatalogueError> {
+        let Some(found) = self.find_project(name).await? else {
+            return Ok(None);
+        };
+        let order = doc! { "position": 1, "_id": 1 };
+        let cursor = self.keys().find(doc! { "project": &found.id }).sort(order).await?;
+        let documents: Vec<KeyDocument> = cursor.try_collect().await?;
+        let keys = documents.into_iter().map(Key::try_from).collect::<Result<_, _>>()?;
+        Ok(Some(Project { name: name.clone(), audience: found.audience, issuer: found.issuer, keys }))
+    }
+
+    async fn insert_project(&self, project: &Project) -> Result<(), CatalogueError> {
+        let id = ObjectId::new().to_hex();
+        if !project.keys.is_empty() {
+            let keys = (0..).zip(&project.keys).map(|(position, key)| KeyDocument::new(&id, key, position));
+            self.keys().insert_many(keys).await?;
+        }
+        match self.projects().insert_one(ProjectDocument::new(&id, project)).await {
+            Err(error) if is_duplicate(&error) => {
+                self.keys().delete_many(doc! { "project": &id }).await?;
+                Err(CatalogueError::ProjectExists(project.name.clone()))
+            }
+            outcome => Ok(outcome.map(drop)?),
+        }
+    }
+
+    async fn write_key(&self, project: &ProjectName, key: &Key) -> Result<(), CatalogueError> {
+        let found = self.find_project(project).await?;
+        let id = found.ok_or_else(|| CatalogueError::ProjectUnknown(project.clone()))?.id;
+        let places = self.database.collection::<Place>("keys");
+        let named = doc! { "project": &id, "kid": &key.id };
+        let mut attempts = 0..PUT_ATTEMPTS;
+        loop {
+            if let Some(place) = places.find_one(named.clone()).await? {
+                let replacement = KeyDocument::new(&id, key, place.position());
+                return Ok(self.keys().replace_one(named, replacement).await.map(drop)?);
+            }
+            let last = places.find_one(doc! { "project": &id }).sort(doc! { "position": -1 }).await?;
+            let position = last.map_or(0, |place| place.position().saturating_add(1));
+            match self.keys().insert_one(KeyDocument::new(&id, key, position)).await {
+                Err(error) if is_duplicate(&error) && attempts.next().is_some() => {}
+                outcome => return Ok(outcome.map(drop)?),
+            }
+        }
+    }
+
+    async fn make_demo(&self) -> Result<bool, CatalogueError> {
+        let any = self.database.collection::<Document>("projects").find_one(doc! {}).await?;
+        if any.is_some() {
+            return Ok(false);
+        }
+        let mut demo = Project::new(ProjectName::demo());
+        demo.keys = vec![Key::random(KeyUse::Api)?, Key::random(KeyUse::User)?];
+        match self.insert_project(&demo).await {
+            // Another node was a moment earlier.
+            Err(CatalogueError::ProjectExists(_)) => Ok(false),
+            outcome => outcome.map(|()| true),
+        }
+    }
+}
+
+impl Catalogue for MongoCatalogue {
+    fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
+        within(CALL_TIMEOUT, self.read_project(name)).boxed()
+    }
+
+    fn create_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        within(CALL_TIMEOUT, self.insert_project(project)).boxed()
+    }
+
+    fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        within(CALL_TIMEOUT, self.write_key(project, key)).boxed()
+    }
+
+    fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
+        within(CALL_TIMEOUT, self.make_demo()).boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

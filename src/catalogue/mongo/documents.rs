@@ -1,0 +1,120 @@
+//! The documents of the catalogue, as `migrations/` describes them.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use crate::catalogue::{CatalogueError, Key, KeyMaterial, Project};
+
+const ACTIVE: &str = "active";
+const INACTIVE: &str = "inactive";
+
+/// A document of `projects`.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ProjectDocument {
+    /// Made with the document and never used again: what `keys.project` names.
+    #[serde(rename = "_id")]
+    pub id: String,
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audience: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub issuer: Option<String>,
+}
+
+impl ProjectDocument {
+    pub fn new(id: &str, project: &Project) -> Self {
+        ProjectDocument {
+            id: id.to_owned(),
+            name: project.name.as_str().to_owned(),
+            audience: project.audience.clone(),
+            issuer: project.issuer.clone(),
+        }
+    }
+}
+
+/// A document of `keys`.
+#[derive(Serialize, Deserialize)]
+pub(super) struct KeyDocument {
+    /// The `_id` of the project.
+    project: String,
+    /// What a token's header calls `kid`.
+    kid: String,
+    #[serde(rename = "use")]
+    key_use: String,
+    algorithm: String,
+    state: String,
+    /// Where the key stands among the project's; read by MongoDB alone, which sorts by it.
+    #[serde(skip_deserializing)]
+    position: i64,
+    /// In base64url without padding, as a JWK has it (RFC 7518 §6.4.1).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    public_pem: Option<String>,
+}
+
+impl KeyDocument {
+    pub fn new(project_id: &str, key: &Key, position: i64) -> Self {
+        let (secret, public_pem) = match &key.material {
+            KeyMaterial::Secret(secret) => (Some(URL_SAFE_NO_PAD.encode(secret)), None),
+            KeyMaterial::PublicPem(pem) => (None, Some(pem.clone())),
+        };
+        KeyDocument {
+            project: project_id.to_owned(),
+            kid: key.id.clone(),
+            key_use: key.key_use.as_str().to_owned(),
+            algorithm: key.algorithm.as_str().to_owned(),
+            state: if key.active { ACTIVE } else { INACTIVE }.to_owned(),
+            position,
+            secret,
+            public_pem,
+        }
+    }
+}
+
+impl TryFrom<KeyDocument> for Key {
+    type Error = CatalogueError;
+
+    fn try_from(document: KeyDocument) -> Result<Self, Self::Error> {
+        let material = match (document.secret, document.public_pem) {
+            (Some(secret), None) => KeyMaterial::Secret(read_secret(&secret)?),
+            (None, Some(pem)) => KeyMaterial::PublicPem(pem),
+            _ => return Err(CatalogueError::Unreadable("a key's material")),
+        };
+        let active = match document.state.as_str() {
+            ACTIVE => true,
+            INACTIVE => false,
+            _ => return Err(CatalogueError::Unreadable("a key's state")),
+        };
+        Ok(Key {
+            id: document.kid,
+            key_use: document.key_use.parse()?,
+            algorithm: document.algorithm.parse()?,
+            material,
+            active,
+        })
+    }
+}
+
+fn read_secret(text: &str) -> Result<Vec<u8>, CatalogueError> {
+    // The cause would name a letter of the secret.
+    URL_SAFE_NO_PAD.decode(text).map_err(|_| CatalogueError::Unreadable("a key's secret"))
+}
+
+/// Where a key stands. A shell writes numbers as it likes, so any number is read.
+#[derive(Deserialize)]
+pub(super) struct Place {
+    position: Option<f64>,
+}
+
+impl Place {
+    /// The key's position; a key that was written without one is the first.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "positions count keys; a conversion of another number saturates"
+    )]
+    pub fn position(&self) -> i64 {
+        self.position.unwrap_or(0.0) as i64
+    }
+}

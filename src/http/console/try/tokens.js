@@ -1,0 +1,52 @@
+// Both tokens: they stay in this tab and are shown nowhere.
+
+export const tokens = { api: "", user: "" };
+
+/** What a token claims, unchecked; {} when it can't be read. */
+export function claims(token) {
+  try {
+    const bytes = Uint8Array.from(atob(token.split(".")[1].replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
+    return Object(JSON.parse(new TextDecoder().decode(bytes)));
+  } catch {
+    return {};
+  }
+}
+
+/** The project that the API token names. */
+export const project = () => String(claims(tokens.api).project ?? "");
+
+/** Whether there is any token. */
+export const hasTokens = () => tokens.api !== "" || tokens.user !== "";
+
+/** Takes new tokens and keeps them as long as the tab. */
+export function keepTokens(api, user) {
+  tokens.api = api.trim();
+  tokens.user = user.trim();
+  try {
+    if (hasTokens()) sessionStorage.setItem("carillon-tokens", JSON.stringify(tokens));
+    else sessionStorage.removeItem("carillon-tokens");
+  } catch { /* a browser without storage: the tokens last as long as the page */ }
+}
+
+/** Takes both tokens out of the page's address, so that they stand in no history and no screenshot; null without any. */
+export function takeTokensFromAddress() {
+  const fragment = new URLSearchParams(location.hash.slice(1));
+  if (!fragment.has("api") && !fragment.has("user")) return null;
+  history.replaceState(null, "", location.pathname + location.search);
+  return { api: fragment.get("api") ?? "", user: fragment.get("user") ?? "" };
+}
+
+/** The tokens that this tab kept. */
+export function storedTokens() {
+  try {
+    const { api = "", user = "" } = Object(JSON.parse(sessionStorage.getItem("carillon-tokens")));
+    return { api: String(api), user: String(user) };
+  } catch {
+    return { api: "", user: "" };
+  }
+}
+
+/** `text` as it may be shown: without either token. */
+export function withoutTokens(text) {
+  return Object.values(tokens).reduce((rest, token) => token ? rest.replaceAll(token, "…") : rest, text);
+}

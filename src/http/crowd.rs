@@ -1,0 +1,59 @@
+//! Connections that speak HTTP: as many as are kept for them get answers, more are told 503 and closed.
+//!
+//! The server itself accepts them all: one that stops accepting would leave health checks and upgrades outside with the
+//! crowd, and say nothing. An upgrade leaves the count when its socket goes to the hub.
+
+use super::Doors;
+use super::error::HttpError;
+use actix_http::ConnectionType;
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
+use actix_web::middleware::Next;
+use actix_web::{Error, web};
+use actors::counters::{Counters, Limit};
+use actors::protocol::codes::ErrorCode;
+use std::sync::Arc;
+
+/// One connection, counted until it ends or is upgraded. Lives in the connection's data.
+pub struct HttpConnection {
+    counters: Arc<Counters>,
+    is_too_many: bool,
+}
+
+impl HttpConnection {
+    /// Counts a connection beside at most `most` others.
+    pub fn count(counters: Arc<Counters>, most: u64) -> HttpConnection {
+        let is_too_many = counters.http_connections.add(1) > most;
+        HttpConnection { counters, is_too_many }
+    }
+}
+
+impl Drop for HttpConnection {
+    fn drop(&mut self) {
+        self.counters.http_connections.subtract(1);
+    }
+}
+
+/// Stands in front of every route.
+pub async fn doorkeeper(
+    doors: web::Data<Doors>,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let is_too_many = request.conn_data::<HttpConnection>().is_some_and(|connection| connection.is_too_many);
+    // Whoever looks after the node must see it just then.
+    let is_watch = matches!(request.path(), "/healthz" | "/readyz" | "/metrics");
+    let mut response = if is_too_many && !is_watch {
+        doors.counters.count_limit(Limit::HttpConnections);
+        let message = "the node has as many HTTP connections as it keeps open files for: use fewer, or try again";
+        let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message);
+        request.into_response(error.response())
+    } else {
+        next.call(request).await?.map_into_boxed_body()
+    };
+    if is_too_many {
+        response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+    }
+    Ok(response)
+}

@@ -1,0 +1,89 @@
+//! What lives on the bus arbiter: the bus that the settings choose, the registry and the emitter.
+
+use super::NodeError;
+use crate::settings::{BusKind, Settings};
+use actix::{Actor, Addr, Arbiter};
+use actors::bus::local::{LocalBus, LocalBusSettings};
+use actors::bus::redis::{RedisAddress, RedisBus, RedisBusSettings};
+use actors::bus::{BusHealth, NodeFacts, SharedBus};
+use actors::counters::Counters;
+use actors::emitter::Emitter;
+use actors::nodes::NodeList;
+use actors::registry::SessionRegistry;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What others know of the bus arbiter.
+pub(super) struct BusParts {
+    pub registry: Addr<SessionRegistry>,
+    pub emitter: Addr<Emitter>,
+    pub nodes: Addr<NodeList>,
+    pub health: Arc<BusHealth>,
+}
+
+/// A bus as it is chosen, to be made on its own thread.
+enum Choice {
+    Local(LocalBusSettings),
+    Redis(Box<RedisBusSettings>),
+}
+
+impl Choice {
+    fn of(settings: &Settings) -> Result<Choice, NodeError> {
+        let queued_bytes = queued_bytes(settings);
+        let idempotency_window = Duration::from_secs(settings.limits.idempotency_seconds);
+        Ok(match settings.bus.kind {
+            BusKind::Local => {
+                let idempotency_keys = settings.limits.idempotency_keys;
+                Choice::Local(LocalBusSettings { queued_bytes, idempotency_keys, idempotency_window })
+            }
+            BusKind::Redis => {
+                let redis = &settings.bus.redis;
+                let address = RedisAddress::parse(redis.url.expose())?;
+                let prefix = redis.prefix.clone();
+                Choice::Redis(Box::new(RedisBusSettings { address, prefix, queued_bytes, idempotency_window }))
+            }
+        })
+    }
+
+    fn make(self, counters: Arc<Counters>) -> SharedBus {
+        match self {
+            Choice::Local(settings) => Rc::new(LocalBus::new(settings, counters)),
+            Choice::Redis(settings) => Rc::new(RedisBus::new(*settings, counters)),
+        }
+    }
+}
+
+fn queued_bytes(settings: &Settings) -> u32 {
+    u32::try_from(settings.limits.queued_bytes).unwrap_or(u32::MAX)
+}
+
+fn facts(name: &str) -> NodeFacts {
+    let started_at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    NodeFacts { node: name.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), sessions: 0, started_at }
+}
+
+/// Starts what lives on the bus arbiter. A bus that is out of reach is no reason to fail: the node is not ready until it
+/// is there.
+pub(super) async fn start_bus(
+    arbiter: &Arbiter,
+    settings: &Settings,
+    number: u64,
+    name: &str,
+    counters: Arc<Counters>,
+) -> Result<BusParts, NodeError> {
+    let choice = Choice::of(settings)?;
+    let (queued_bytes, emits_per_second) = (queued_bytes(settings), settings.limits.emits_per_second);
+    let facts = facts(name);
+    let (started, start) = tokio::sync::oneshot::channel();
+    arbiter.spawn(async move {
+        let bus = choice.make(counters.clone());
+        let health = bus.health();
+        let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
+        let emitter = Emitter::new(bus.clone(), number, emits_per_second, counters.clone()).start();
+        let nodes = NodeList::new(bus, facts, counters).start();
+        // Nobody waits any more where the node has been stopped meanwhile.
+        let _ = started.send(BusParts { registry, emitter, nodes, health });
+    });
+    start.await.map_err(|_| NodeError::Bus)
+}

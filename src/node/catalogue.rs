@@ -1,0 +1,126 @@
+//! Opens the catalogue that the settings name, and keeps trying where it is a MongoDB that does not answer yet.
+//!
+//! A node starts without it: it is alive, and not ready until the catalogue has answered once. One that goes away later
+//! is the business of the cache in `auth`.
+
+use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, Key, MongoCatalogue, Project, ProjectName};
+use crate::settings::{CatalogueKind, Settings};
+use futures::future::{BoxFuture, FutureExt as _, ready};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+
+/// The pause after the first failed attempt. It doubles up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// With the driver's own look-out, which sees a server within half a second, far less than the 5 s that are promised.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// A node's catalogue.
+pub(super) struct OpenCatalogue {
+    pub catalogue: Arc<dyn Catalogue>,
+    /// Whether this start made the project `demo`.
+    pub is_first_start: bool,
+    _attempts: Option<Attempts>,
+}
+
+/// The attempts to reach a catalogue, which end with the node.
+struct Attempts(JoinHandle<()>);
+
+impl Drop for Attempts {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Opens the catalogue. One that can't be reached now is tried again until it answers; a wrong address is an error.
+pub(super) async fn open_catalogue(settings: &Settings) -> Result<OpenCatalogue, CatalogueError> {
+    match settings.catalogue.kind {
+        CatalogueKind::Embedded => {
+            let catalogue = EmbeddedCatalogue::open(&settings.data.dir)?;
+            let is_first_start = settings.catalogue.demo && catalogue.ensure_demo().await?;
+            Ok(OpenCatalogue { catalogue: Arc::new(catalogue), is_first_start, _attempts: None })
+        }
+        CatalogueKind::Mongodb => open_mongo(settings).await,
+    }
+}
+
+async fn open_mongo(settings: &Settings) -> Result<OpenCatalogue, CatalogueError> {
+    let catalogue = Arc::new(LateCatalogue::default());
+    let (is_first_start, attempts) = match catalogue.reach(settings).await {
+        Ok(made_demo) => (made_demo, None),
+        Err(error @ CatalogueError::Address(_)) => return Err(error),
+        Err(error) => {
+            log::warn!("the catalogue can't be reached: the node is not ready, and goes on trying: cause={error}");
+            let attempts = keep_trying(Arc::clone(&catalogue), settings.clone());
+            (false, Some(Attempts(tokio::spawn(attempts))))
+        }
+    };
+    Ok(OpenCatalogue { catalogue, is_first_start, _attempts: attempts })
+}
+
+async fn keep_trying(catalogue: Arc<LateCatalogue>, settings: Settings) {
+    let mut pause = FIRST_PAUSE;
+    for attempt in 2_u64.. {
+        tokio::time::sleep(pause).await;
+        pause = LONGEST_PAUSE.min(pause * 2);
+        match catalogue.reach(&settings).await {
+            Ok(false) => return,
+            Ok(true) => return log::info!("made the project demo: `carillon token` signs tokens for it"),
+            // Ever more seldom: the first lines say it all.
+            Err(error) if attempt.is_power_of_two() => {
+                log::warn!("the catalogue still can't be reached: attempts={attempt} cause={error}");
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// A MongoDB that may not have answered yet: until then every call is an error at once, so that no door waits.
+#[derive(Default)]
+struct LateCatalogue(OnceLock<MongoCatalogue>);
+
+impl LateCatalogue {
+    /// Connects, migrates and makes the demo; answers whether this call made it.
+    async fn reach(&self, settings: &Settings) -> Result<bool, CatalogueError> {
+        let mongodb = &settings.catalogue.mongodb;
+        let catalogue = MongoCatalogue::connect(&mongodb.uri, &mongodb.database).await?;
+        for name in catalogue.migrate().await? {
+            log::info!("applied migration {name}");
+        }
+        let made_demo = settings.catalogue.demo && catalogue.ensure_demo().await?;
+        log::info!("the catalogue answers: uri={} database={}", mongodb.uri, mongodb.database);
+        // Set by one task, one attempt after the other.
+        let _ = self.0.set(catalogue);
+        Ok(made_demo)
+    }
+
+    fn with<'a, T: Send + 'a>(
+        &'a self,
+        call: impl FnOnce(&'a MongoCatalogue) -> BoxFuture<'a, Result<T, CatalogueError>>,
+    ) -> BoxFuture<'a, Result<T, CatalogueError>> {
+        self.0.get().map_or_else(|| ready(Err(CatalogueError::NotReached)).boxed(), call)
+    }
+}
+
+impl Catalogue for LateCatalogue {
+    fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
+        self.with(|catalogue| catalogue.project(name))
+    }
+
+    fn create_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        self.with(|catalogue| catalogue.create_project(project))
+    }
+
+    fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        self.with(|catalogue| catalogue.put_key(project, key))
+    }
+
+    fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
+        self.with(|catalogue| catalogue.ensure_demo())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.0.get().is_some()
+    }
+}

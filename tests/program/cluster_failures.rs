@@ -1,0 +1,192 @@
+//! Two nodes whose Redis fails under load, in every way that is known to leave others deaf. After each: what was
+//! accepted was told or covered by a gap, the nodes were not ready meanwhile and are again, and delivery is back.
+
+use crate::support::client::{Client, entry};
+use crate::support::cluster::{Listener, Publisher, account, await_ready, emit_end, is_ready, nodes};
+use crate::support::{Node, RedisServer, emit, error_code, eventually};
+use rustix::process::Signal;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// The time from the return of Redis to the next delivery.
+const RETURN: Duration = Duration::from_secs(5);
+
+/// Two nodes with a listener each, and two publishers.
+struct Load {
+    redis: RedisServer,
+    nodes: Vec<Node>,
+    listeners: Vec<Listener>,
+    publishers: Vec<Publisher>,
+}
+
+impl Load {
+    /// 400 emits a second.
+    async fn start() -> Load {
+        Load::of(10, Duration::from_millis(50)).await
+    }
+
+    /// Each publisher emits `batch` emits every `pause`.
+    async fn of(batch: u64, pause: Duration) -> Load {
+        let redis = RedisServer::start();
+        let nodes = nodes(&redis, 2, &[]);
+        let mut listeners = Vec::new();
+        for node in &nodes {
+            listeners.push(Listener::start(node).await);
+        }
+        let publishers =
+            nodes.iter().zip(0..).map(|(node, number)| Publisher::start(node, number, batch, pause)).collect();
+        let load = Load { redis, nodes, listeners, publishers };
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        load
+    }
+
+    fn await_ready(&self, is: bool) {
+        for node in &self.nodes {
+            eventually("the other readiness", || is_ready(node) == is);
+        }
+    }
+
+    /// Ends the load and holds the accounts of all listeners; how many emits were missed by one of them.
+    async fn account(self, title: &str) -> usize {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let accepted: Vec<_> = self.publishers.into_iter().flat_map(Publisher::end).collect();
+        emit_end(&self.nodes[0]);
+        let mut missed = 0;
+        for listener in self.listeners {
+            let heard = listener.heard().await;
+            missed += account(title, &accepted, &heard).1;
+        }
+        for node in &self.nodes {
+            assert!(node.metric("carillon_bus_losses_total", "") >= 1.0);
+            assert_eq!(node.metric("carillon_bus_ready", ""), 1.0);
+        }
+        missed
+    }
+}
+
+/// Delivers one emit from each node to a client of the other, from a moment on.
+async fn deliver_within(nodes: &[Node], since: Instant) {
+    for (from, to) in [(0, 1), (1, 0)] {
+        nodes.iter().for_each(await_ready);
+        let mut client = Client::of(&nodes[to]).await;
+        client.subscribe(entry("probe")).await;
+        let token = nodes[from].tokens().api;
+        let body = json!({"name": "probe", "eventData": from}).to_string();
+        assert_eq!(emit(&nodes[from], &token, &body).status, 200);
+        assert_eq!(client.next_notification().await.1, json!(from));
+    }
+    println!("delivered {:?} after the return", since.elapsed());
+    assert!(since.elapsed() < RETURN, "{:?}", since.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_killed_for_a_while_loses_nothing_silently_and_costs_no_busy_loop() {
+    let mut load = Load::start().await;
+    let killed_at = Instant::now();
+    load.redis.kill();
+    load.await_ready(false);
+    assert!(killed_at.elapsed() < Duration::from_secs(1), "{:?}", killed_at.elapsed());
+
+    let refused = emit(&load.nodes[0], &load.nodes[0].tokens().api, r#"{"name":"a","eventData":1}"#);
+    assert_eq!((refused.refusal(503).as_str(), refused.header("retry-after")), ("BUS_UNAVAILABLE", Some("1")));
+    let mut client = Client::of(&load.nodes[0]).await;
+    let (valid, invalid) = client.register(json!([entry("new")])).await;
+    assert!(valid.is_empty(), "{valid:?}");
+    assert_eq!(invalid[0]["error"]["code"], "TEMPORARILY_UNAVAILABLE");
+
+    let before: Vec<Duration> = load.nodes.iter().map(Node::processor_time).collect();
+    let since = Instant::now();
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    for (node, before) in load.nodes.iter().zip(before) {
+        let share = (node.processor_time() - before).as_secs_f64() / since.elapsed().as_secs_f64();
+        println!("processor while Redis is away: {:.1} %, under load", share * 100.0);
+        assert!(share < 0.1, "{share}");
+    }
+    load.redis.start_again();
+    let back_at = Instant::now();
+    load.await_ready(true);
+    deliver_within(&load.nodes, back_at).await;
+    client.subscribe(entry("new")).await;
+    load.account("killed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn redis_stopped_for_a_while_is_found_out_and_heard_again() {
+    let load = Load::start().await;
+    load.redis.signal(Signal::STOP);
+    let stopped_at = Instant::now();
+    load.await_ready(false);
+    println!("a stopped Redis was found out after {:?}", stopped_at.elapsed());
+    assert!(stopped_at.elapsed() < Duration::from_secs(10));
+    tokio::time::sleep(Duration::from_secs(12).saturating_sub(stopped_at.elapsed())).await;
+    assert!(load.nodes.iter().all(|node| !is_ready(node)));
+    load.redis.signal(Signal::CONT);
+    let back_at = Instant::now();
+    load.await_ready(true);
+    deliver_within(&load.nodes, back_at).await;
+    load.account("stopped").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_redis_is_found_out_without_any_emit() {
+    let redis = RedisServer::start();
+    let nodes = nodes(&redis, 1, &[]);
+    redis.signal(Signal::STOP);
+    let stopped_at = Instant::now();
+    eventually("a node that is not ready", || !is_ready(&nodes[0]));
+    assert!(stopped_at.elapsed() < Duration::from_secs(10), "{:?}", stopped_at.elapsed());
+    redis.signal(Signal::CONT);
+    await_ready(&nodes[0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn subscriber_connections_that_are_killed_are_made_again_and_the_gap_is_told() {
+    let load = Load::start().await;
+    for _ in 0..6 {
+        assert_eq!(load.redis.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]), ":2");
+        let killed_at = Instant::now();
+        load.await_ready(false);
+        assert!(killed_at.elapsed() < Duration::from_secs(1), "{:?}", killed_at.elapsed());
+        load.await_ready(true);
+    }
+    deliver_within(&load.nodes, Instant::now()).await;
+    load.account("subscribers killed").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn publisher_connections_that_are_killed_lose_nothing() {
+    let load = Load::start().await;
+    for _ in 0..3 {
+        load.redis.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
+        load.await_ready(true);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    assert_eq!(load.account("publishers killed").await, 0, "who hears was never away");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redis_that_cuts_slow_subscribers_off_loses_nothing_silently() {
+    // Redis counts what does not fit into a client's first 16 KiB: each burst is more than that.
+    let load = Load::of(300, Duration::from_millis(300)).await;
+    load.redis.ask(&["CONFIG", "SET", "client-output-buffer-limit", "pubsub 1kb 1kb 1"]);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    load.redis.ask(&["CONFIG", "SET", "client-output-buffer-limit", "pubsub 32mb 8mb 60"]);
+    let back_at = Instant::now();
+    load.await_ready(true);
+    deliver_within(&load.nodes, back_at).await;
+    load.account("cut off").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_starts_before_redis_is_ready_once_redis_is_there() {
+    let mut redis = RedisServer::start();
+    redis.kill();
+    let url = redis.url();
+    let node = Node::start(&[("BUS__KIND", "redis"), ("BUS__REDIS__URL", &url)]);
+    assert!(!is_ready(&node));
+    let refused = emit(&node, &node.tokens().api, r#"{"name":"a","eventData":1}"#);
+    assert_eq!(error_code(&refused.json()), "BUS_UNAVAILABLE");
+    redis.start_again();
+    await_ready(&node);
+    assert!(!node.output().contains("open-sesame"), "a password in the log");
+}

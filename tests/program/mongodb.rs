@@ -1,0 +1,180 @@
+//! The catalogue on a MongoDB that nodes share: first starts at once, tokens on every node, and a server that goes away.
+
+use crate::support::client::{Client, entry};
+use crate::support::mongodb::{Database, Server, spawn};
+use crate::support::{Answer, Claims, Node, Tokens, emit, eventually, request};
+use carillon::catalogue::{Catalogue as _, Key, KeyUse, Project, ProjectName};
+use rustix::process::Signal;
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+/// How soon after its return everything that needs the catalogue works again.
+const RETURN: Duration = Duration::from_secs(5);
+
+const BODY: &str = r#"{"name":"orders","eventData":1}"#;
+
+fn ready(node: &Node) -> u16 {
+    request(node.address(), "GET", "/readyz", &[], b"").status
+}
+
+/// Emits to the project `shop`, which the test makes.
+fn emit_to_shop(node: &Node, api_token: &str) -> Answer {
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
+    request(node.address(), "POST", "/api/system-api/shop/emit-event-ws", &headers, BODY.as_bytes())
+}
+
+/// Makes the project `shop` and signs tokens for it: one that the nodes have not looked up yet.
+async fn make_shop(database: &Database) -> Tokens {
+    let mut shop = Project::new(ProjectName::parse("shop").expect("a name"));
+    shop.keys = [KeyUse::Api, KeyUse::User].map(|key_use| Key::random(key_use).expect("randomness")).into();
+    database.catalogue().await.create_project(&shop).await.expect("a new project");
+    database.tokens("shop")
+}
+
+fn assert_back_in_time(since: Instant) {
+    assert!(since.elapsed() < RETURN, "{:?}", since.elapsed());
+}
+
+fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_nodes_that_start_at_once_on_an_empty_catalogue_make_one_demo_and_take_its_tokens() {
+    let Some(database) = Database::shared() else { return };
+    let start = || database.start_node(&[]);
+    let (one, other) = std::thread::scope(|scope| {
+        let one = scope.spawn(start);
+        (start(), one.join().expect("a node"))
+    });
+    let counts = [database.count("projects").await, database.count("keys").await, database.count("migrations").await];
+    assert_eq!(counts, [1, 2, 1], "projects, keys, migrations");
+    let tokens = database.tokens("demo");
+    for node in [&one, &other] {
+        assert_eq!(ready(node), 200);
+        let mut client = Client::connect(node, &tokens).await;
+        client.subscribe(entry("orders")).await;
+        assert_eq!(emit(node, &tokens.api, BODY).status, 200);
+        assert_eq!(client.next_notification().await.1, 1);
+        assert!(!node.directory().join("carillon.sqlite3").exists());
+    }
+    drop((one, other));
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_that_is_held_is_served_while_mongodb_is_away_and_all_is_well_soon_after_its_return() {
+    let Some(mut server) = Server::started() else { return };
+    let database = server.database();
+    let node = database.start_node(&[("CATALOGUE__CACHE_SECONDS", "1")]);
+    let (demo, shop) = (database.tokens("demo"), make_shop(&database).await);
+    let mut client = Client::connect(&node, &demo).await;
+    client.subscribe(entry("orders")).await;
+
+    server.kill();
+    // Past its age: what was read before is asked for again in vain, and goes on serving.
+    eventually("look-ups that failed", || {
+        assert_eq!(emit(&node, &demo.api, BODY).status, 200);
+        node.output().matches("keys held before go on serving").count() >= 2
+    });
+    assert_eq!(client.next_notification().await.1, 1);
+    Client::connect(&node, &demo).await;
+    assert_eq!(emit_to_shop(&node, &shop.api).refusal(503), "TEMPORARILY_UNAVAILABLE");
+    let refused = emit(&node, &Claims::api("emit").of_project("other").sign_wrongly(), BODY);
+    assert_eq!(refused.refusal(503), "TEMPORARILY_UNAVAILABLE");
+    assert_eq!(ready(&node), 200);
+    assert!(node.metric("carillon_catalogue_failures_total", "") >= 4.0);
+
+    server.start();
+    let back = Instant::now();
+    eventually("the new project", || emit_to_shop(&node, &shop.api).status == 200);
+    assert_back_in_time(back);
+    Client::connect(&node, &shop).await;
+    assert_eq!(emit(&node, &demo.api, BODY).status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mongodb_that_says_nothing_holds_up_nobody_but_who_asks_for_it() {
+    let Some(server) = Server::started() else { return };
+    let database = server.database();
+    let node = database.start_node(&[("HTTP__WORKERS", "1")]);
+    let (demo, shop) = (database.tokens("demo"), make_shop(&database).await);
+    assert_eq!(emit(&node, &demo.api, BODY).status, 200);
+
+    server.signal(Signal::STOP);
+    let stop = Instant::now();
+    std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..4).map(|_| scope.spawn(|| emit_to_shop(&node, &shop.api))).collect();
+        let mut served = 0;
+        while asking.iter().any(|asks| !asks.is_finished()) {
+            let start = Instant::now();
+            assert_eq!(emit(&node, &demo.api, BODY).status, 200);
+            assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+            served += 1;
+        }
+        assert!(served > 10, "{served}");
+        for asks in asking {
+            assert_eq!(asks.join().expect("an answer").refusal(503), "TEMPORARILY_UNAVAILABLE");
+        }
+    });
+    // They wait for one look-up together, not for one after the other.
+    assert!(stop.elapsed() < Duration::from_secs(8), "{:?}", stop.elapsed());
+    server.signal(Signal::CONT);
+    let back = Instant::now();
+    eventually("the new project", || emit_to_shop(&node, &shop.api).status == 200);
+    assert_back_in_time(back);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_starts_without_mongodb_is_alive_and_becomes_ready_by_itself() {
+    let Some(mut server) = Server::new() else { return };
+    let database = server.database();
+    let node = database.start_node(&[]);
+    assert_eq!(request(node.address(), "GET", "/healthz", &[], b"").status, 200);
+    assert_eq!(ready(&node), 503);
+    let token = Claims::api("emit").sign_wrongly();
+    assert_eq!(emit(&node, &token, BODY).refusal(503), "TEMPORARILY_UNAVAILABLE");
+    assert!(node.output().contains("the catalogue can't be reached"), "{}", node.output());
+
+    server.start();
+    let back = Instant::now();
+    eventually("readiness", || ready(&node) == 200);
+    assert_back_in_time(back);
+    assert_eq!(emit(&node, &database.tokens("demo").api, BODY).status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn migrations_run_by_two_at_once_and_again_are_applied_once() {
+    let Some(database) = Database::shared() else { return };
+    let both = [spawn(&database, &["migrate"]), spawn(&database, &["migrate"])];
+    let told: Vec<Output> = both.map(|child| child.wait_with_output().expect("its output")).into();
+    for output in &told {
+        assert_eq!(output.status.code(), Some(0), "{}", text(output));
+    }
+    assert!(told.iter().any(|output| text(output) == "applied 0001_projects_keys_events\n"), "{told:?}");
+    let again = database.run(&["migrate"]);
+    assert_eq!(text(&again), "nothing to do: every migration is applied\n");
+    assert_eq!((database.count("migrations").await, database.count("projects").await), (1, 0));
+    let unknown = database.run(&["token", "user", "--project", "demo", "--sub", "u1"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(text(&unknown).starts_with("carillon: there is no project demo in the database "), "{}", text(&unknown));
+    database.remove().await;
+}
+
+#[test]
+fn a_mongodb_that_is_not_there_or_can_not_be_is_told_in_one_line_without_its_password() {
+    let unused = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("its address");
+    let nowhere = format!("mongodb://ann:sesame@{unused}/?serverSelectionTimeoutMS=200");
+    let commands = [&["migrate"][..], &["token", "user", "--project", "demo", "--sub", "u1"]];
+    for uri in [nowhere.as_str(), "mongodb://ann:sesame@a:b:c"] {
+        for words in commands {
+            let told = Database::on(uri.to_owned()).run(words);
+            assert_eq!(told.status.code(), Some(1), "{}", text(&told));
+            assert!(text(&told).starts_with("carillon: ") && text(&told).lines().count() == 1, "{}", text(&told));
+            assert!(!text(&told).contains("sesame"), "{}", text(&told));
+        }
+    }
+    let served = Database::on("mongodb://ann:sesame@a:b:c".to_owned()).run(&["serve"]);
+    assert_eq!(served.status.code(), Some(1));
+    assert!(text(&served).contains("catalogue.mongodb.uri can't be used: "), "{}", text(&served));
+}

@@ -1,0 +1,197 @@
+//! Several nodes on one Redis, whose clients and publishers keep account: what was accepted, told, covered by a gap.
+
+use super::client::{Client, entry};
+use super::{Node, RedisServer, emit, eventually, request};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The event that publishers emit.
+pub const EVENT: &str = "load";
+
+/// Starts `count` nodes on one Redis. Each has a data directory of its own; the keys in them are equal.
+pub fn nodes(redis: &RedisServer, count: usize, settings: &[(&str, &str)]) -> Vec<Node> {
+    let url = redis.url();
+    let mut all = vec![("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
+    all.extend_from_slice(settings);
+    let first = Node::start(&all);
+    let others = (1..count).map(|_| {
+        let directory = tempfile::tempdir().expect("a directory for the node's data");
+        let copy = directory.path().join("carillon.sqlite3");
+        let catalogue =
+            Connection::open(first.directory().join("carillon.sqlite3")).expect("the first node's catalogue");
+        catalogue.execute("VACUUM INTO ?1", [copy.to_str()]).expect("a copy of the catalogue");
+        Node::start_in(directory, &all)
+    });
+    let others: Vec<Node> = others.collect();
+    let nodes: Vec<Node> = std::iter::once(first).chain(others).collect();
+    nodes.iter().for_each(await_ready);
+    nodes
+}
+
+/// Whether `/readyz` says so.
+pub fn is_ready(node: &Node) -> bool {
+    request(node.address(), "GET", "/readyz", &[], b"").status == 200
+}
+
+/// Waits until a node is ready.
+pub fn await_ready(node: &Node) {
+    eventually("a ready node", || is_ready(node));
+}
+
+/// One thing that a client was told.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    pub at: Instant,
+    pub what: What,
+}
+
+/// What a client was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    Told { publisher: u64, number: u64 },
+    Gap { reason: String },
+}
+
+/// A client of a node that subscribes to [`EVENT`] and writes down all that it is told until the end is told.
+pub struct Listener(tokio::task::JoinHandle<Vec<Heard>>);
+
+impl Listener {
+    /// Subscribes, then listens.
+    pub async fn start(node: &Node) -> Listener {
+        let mut client = Client::of(node).await;
+        let (valid, invalid) = client.register(json!([entry(EVENT)])).await;
+        assert_eq!((valid.len(), invalid.len()), (1, 0), "{invalid:?}");
+        Listener(tokio::spawn(async move {
+            let mut heard = Vec::new();
+            loop {
+                let message = client.next_json_within(Duration::from_secs(60)).await;
+                let at = Instant::now();
+                let response = &message["response"];
+                let data = &response["eventData"];
+                let what = match message["type"].as_str() {
+                    Some("GAP") => What::Gap { reason: response["reason"].as_str().unwrap_or_default().to_owned() },
+                    _ if data["end"] == true => return heard,
+                    _ => What::Told {
+                        publisher: data["p"].as_u64().unwrap_or(u64::MAX),
+                        number: data["n"].as_u64().unwrap_or(u64::MAX),
+                    },
+                };
+                heard.push(Heard { at, what });
+            }
+        }))
+    }
+
+    /// What was heard, once the end was told.
+    pub async fn heard(self) -> Vec<Heard> {
+        self.0.await.expect("a listener does not fail")
+    }
+}
+
+/// What a publisher was answered: each accepted number, with the moment before its call.
+pub type Accepted = Vec<(u64, u64, Instant)>;
+
+/// A backend that emits batches at a steady pace, whatever it is answered.
+pub struct Publisher {
+    is_ended: Arc<AtomicBool>,
+    thread: JoinHandle<Accepted>,
+}
+
+impl Publisher {
+    /// Emits `batch` events every `pause` at a node until it is ended.
+    pub fn start(node: &Node, publisher: u64, batch: u64, pause: Duration) -> Publisher {
+        let (address, token) = (node.address(), node.tokens().api);
+        let is_ended = Arc::new(AtomicBool::new(false));
+        let ended = is_ended.clone();
+        let thread = std::thread::spawn(move || {
+            let (mut accepted, mut number, start) = (Accepted::new(), 0, Instant::now());
+            for round in 1.. {
+                if ended.load(SeqCst) {
+                    break;
+                }
+                let before = Instant::now();
+                for n in accepted_of(address, &token, publisher, number, batch) {
+                    accepted.push((publisher, n, before));
+                }
+                number += batch;
+                std::thread::sleep((start + pause * round).saturating_duration_since(Instant::now()));
+            }
+            accepted
+        });
+        Publisher { is_ended, thread }
+    }
+
+    /// Ends it and gives what was accepted.
+    pub fn end(self) -> Accepted {
+        self.is_ended.store(true, SeqCst);
+        self.thread.join().expect("a publisher does not fail")
+    }
+}
+
+fn accepted_of(address: SocketAddr, token: &str, publisher: u64, from: u64, batch: u64) -> Vec<u64> {
+    let items = (from..from + batch).map(|n| json!({"name": EVENT, "eventData": {"p": publisher, "n": n}}));
+    let body = Value::from_iter(items).to_string();
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", token)];
+    let answer = request(address, "POST", super::http::EMIT, &headers, body.as_bytes());
+    let answers = answer.json();
+    let answers = answers.as_array().expect("an answer for each emit");
+    let good = answers.iter().zip(from..).filter(|(answer, _)| answer["statusCode"] == 200);
+    good.map(|(_, number)| number).collect()
+}
+
+/// Emits the end until it is accepted; every listener then gives what it heard.
+pub fn emit_end(node: &Node) {
+    let token = node.tokens().api;
+    let body = json!({"name": EVENT, "eventData": {"end": true}}).to_string();
+    eventually("an accepted end", || emit(node, &token, &body).status == 200);
+}
+
+/// Holds that all that was accepted was told to this listener, or covered by a gap that was told after it was emitted.
+/// Prints the three numbers.
+pub fn account(title: &str, accepted: &Accepted, heard: &[Heard]) -> (usize, usize) {
+    let mut told: BTreeMap<(u64, u64), usize> = BTreeMap::new();
+    let mut gaps: BTreeMap<String, usize> = BTreeMap::new();
+    let mut last_gap = None;
+    for Heard { at, what } in heard {
+        match what {
+            What::Told { publisher, number } => *told.entry((*publisher, *number)).or_default() += 1,
+            What::Gap { reason } => {
+                *gaps.entry(reason.clone()).or_default() += 1;
+                last_gap = Some(*at);
+            }
+        }
+    }
+    assert!(told.values().all(|times| *times == 1), "{title}: something was told twice");
+    let missing: Vec<_> = accepted.iter().filter(|(publisher, n, _)| !told.contains_key(&(*publisher, *n))).collect();
+    let uncovered: Vec<_> = missing.iter().filter(|(.., at)| last_gap.is_none_or(|gap| gap < *at)).collect();
+    let told_of_them = accepted.len() - missing.len();
+    let refused_but_told = told.len() - told_of_them;
+    println!(
+        "{title}: accepted {} = told {told_of_them} + covered by a gap {}; told though refused {refused_but_told}; gaps {gaps:?}",
+        accepted.len(),
+        missing.len() - uncovered.len(),
+    );
+    assert!(
+        uncovered.is_empty(),
+        "{title}: {} accepted emits were lost, the first: {:?}",
+        uncovered.len(),
+        uncovered[0]
+    );
+    assert_in_order(title, heard);
+    (told_of_them, missing.len())
+}
+
+fn assert_in_order(title: &str, heard: &[Heard]) {
+    let mut last: BTreeMap<u64, u64> = BTreeMap::new();
+    for heard in heard {
+        if let What::Told { publisher, number } = heard.what {
+            let before = last.insert(publisher, number);
+            assert!(before.is_none_or(|before| before < number), "{title}: {number} after {before:?}");
+        }
+    }
+}

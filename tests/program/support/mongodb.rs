@@ -1,0 +1,187 @@
+//! A MongoDB for tests: the server that `CARILLON_TEST_MONGODB_URI` names, or one of our own that may be killed.
+//!
+//! Our own is nx-27017, a server of MongoDB's wire protocol; `CARILLON_TEST_NX_27017` names the program (`tests/run`
+//! installs it). Where neither is named, the tests that need one pass unrun, and say so.
+
+use super::node::{PROGRAM, command, wait};
+use super::{DEADLINE, Node, Tokens};
+use carillon::catalogue::MongoCatalogue;
+use mongodb::bson::{Document, doc};
+use rustix::process::{Pid, Signal, kill_process};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const SERVER: &str = "CARILLON_TEST_MONGODB_URI";
+const OWN_SERVER: &str = "CARILLON_TEST_NX_27017";
+
+/// A database of its own for one test, on one of the servers.
+pub struct Database {
+    uri: String,
+    name: String,
+}
+
+impl Database {
+    /// On the server at an address.
+    pub fn on(uri: String) -> Database {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a date of this age");
+        let name = format!("carillon_{}_{number}_{}", std::process::id(), since.as_millis());
+        Database { uri, name }
+    }
+
+    /// On the server that is named; `None`, with a line that says so, where none is.
+    pub fn shared() -> Option<Database> {
+        let uri = std::env::var(SERVER).ok();
+        if uri.is_none() {
+            eprintln!("not run: {SERVER} names no MongoDB");
+        }
+        uri.map(Database::on)
+    }
+
+    /// The settings of a node on this database, to which a test adds its own.
+    pub fn settings<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+        let ours = [
+            ("CATALOGUE__KIND", "mongodb"),
+            ("CATALOGUE__MONGODB__URI", self.uri.as_str()),
+            ("CATALOGUE__MONGODB__DATABASE", self.name.as_str()),
+        ];
+        [&ours[..], more].concat()
+    }
+
+    /// Starts a node on it.
+    pub fn start_node(&self, more: &[(&str, &str)]) -> Node {
+        Node::start(&self.settings(more))
+    }
+
+    /// Runs a command of the program on it.
+    pub fn run(&self, words: &[&str]) -> Output {
+        let nowhere = tempfile::tempdir().expect("a folder that stays empty");
+        let settings = self.settings(&[]);
+        command(nowhere.path(), &settings).args(words).output().expect("the program runs")
+    }
+
+    /// Both tokens of a project, signed by the command line.
+    pub fn tokens(&self, project: &str) -> Tokens {
+        let token = |words: &[&str]| {
+            let output = self.run(words);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("a text").trim().to_owned()
+        };
+        Tokens {
+            api: token(&["token", "api", "--project", project, "--name", "tests", "--scope", "connect,emit"]),
+            user: token(&["token", "user", "--project", project, "--sub", "u1"]),
+        }
+    }
+
+    /// The program's own door to it, for what no command does.
+    pub async fn catalogue(&self) -> MongoCatalogue {
+        MongoCatalogue::connect(&self.uri.as_str().into(), &self.name).await.expect("a sound address")
+    }
+
+    /// How many documents a collection has.
+    pub async fn count(&self, collection: &str) -> u64 {
+        let database = self.database().await;
+        database.collection::<Document>(collection).count_documents(doc! {}).await.expect("a number")
+    }
+
+    /// Removes it from a server that outlives the test.
+    pub async fn remove(self) {
+        self.database().await.drop().await.expect("dropped");
+    }
+
+    async fn database(&self) -> mongodb::Database {
+        mongodb::Client::with_uri_str(&self.uri).await.expect("a client").database(&self.name)
+    }
+}
+
+/// A server of our own. Killed when dropped.
+pub struct Server {
+    program: PathBuf,
+    address: SocketAddr,
+    directory: TempDir,
+    process: Option<Child>,
+}
+
+impl Server {
+    /// A server that is not started yet; `None`, with a line that says so, where there is no program for it.
+    pub fn new() -> Option<Server> {
+        let Some(program) = std::env::var_os(OWN_SERVER) else {
+            eprintln!("not run: {OWN_SERVER} names no nx-27017");
+            return None;
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        let directory = tempfile::tempdir().expect("a folder for its data");
+        Some(Server { program: program.into(), address, directory, process: None })
+    }
+
+    /// A started server.
+    pub fn started() -> Option<Server> {
+        let mut server = Server::new()?;
+        server.start();
+        Some(server)
+    }
+
+    /// Starts it, on the data and the port that it had, and waits until it listens.
+    pub fn start(&mut self) {
+        let file = |name: &str| self.directory.path().join(name);
+        let child = Command::new(&self.program)
+            .args(["--host", "127.0.0.1", "--port", &self.address.port().to_string(), "--data-dir"])
+            .arg(file("data"))
+            .arg("--log-file")
+            .arg(file("log"))
+            .arg("--pid-file")
+            .arg(file("pid"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let child = self.process.insert(child.expect("nx-27017 starts"));
+        let end = Instant::now() + DEADLINE;
+        while TcpStream::connect(self.address).is_err() {
+            assert!(child.try_wait().expect("a child of ours").is_none(), "nx-27017 has ended");
+            assert!(Instant::now() < end, "nx-27017 does not listen");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// A database on it.
+    pub fn database(&self) -> Database {
+        Database::on(format!("mongodb://{}", self.address))
+    }
+
+    /// Ends it the hard way (`kill -9`).
+    pub fn kill(&mut self) {
+        if let Some(mut child) = self.process.take() {
+            child.kill().expect("it still runs");
+            wait(&mut child);
+        }
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        let child = self.process.as_ref().expect("it runs");
+        kill_process(Pid::from_child(child), signal).expect("it still runs");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Starts the program with a word of its command line, to run beside others.
+pub fn spawn(database: &Database, words: &[&str]) -> Child {
+    let mut child = Command::new(PROGRAM);
+    for (name, value) in database.settings(&[]) {
+        child.env(format!("CARILLON__{name}"), value);
+    }
+    child.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    child.spawn().expect("the program starts")
+}

@@ -12,6 +12,9 @@ use libfuzzer_sys::fuzz_target;
 /// What a reader may hold besides a message's payload: its own state and a control frame.
 const STATE_BYTES: usize = 512;
 
+/// Fragments of one message that may carry nothing.
+const EMPTY_FRAGMENTS: usize = 1_000;
+
 /// A stream as its maker thought of it: mostly frames, so that the fuzzer need not invent masks and lengths.
 #[derive(Arbitrary, Debug)]
 enum Part {
@@ -21,6 +24,8 @@ enum Part {
     /// The header announces this many bytes, with the length in the form of this many bytes (0, 2, 8).
     Header(u8, u64, u8),
     Raw(Vec<u8>),
+    /// So many fragments that carry nothing; past 1,200 the count begins again.
+    Empty(u16),
 }
 
 #[derive(Arbitrary, Debug)]
@@ -58,6 +63,7 @@ fuzz_target!(|input: Input| {
 fn bytes(part: &Part) -> Vec<u8> {
     match part {
         Part::Raw(bytes) => bytes.clone(),
+        Part::Empty(count) => masked(0, &[0; 4], &[]).repeat(usize::from(*count) % (EMPTY_FRAGMENTS + 200)),
         Part::Header(first, length, form) => header(*first, *length, [0, 2, 8][usize::from(form % 3)]),
         Part::Frame(first, mask, payload) => masked(*first, mask, payload),
         Part::Text(fin, mask, text) => masked(if *fin { 0x81 } else { 0x01 }, mask, text.as_bytes()),
@@ -129,8 +135,8 @@ fn read_plainly(stream: &[u8], limit: usize) -> Reading {
     }
 }
 
-/// The message under way: whether it is text, and its payload so far.
-type Begun = Option<(bool, Vec<u8>)>;
+/// The message under way: whether it is text, its payload so far, and how many fragments carried nothing.
+type Begun = Option<(bool, Vec<u8>, usize)>;
 
 fn next_frame<'a>(
     stream: &'a [u8],
@@ -153,7 +159,7 @@ fn next_frame<'a>(
     if length > i64::MAX as u64 || (extended == 2 && length < 126) || (extended == 8 && length < 65_536) {
         return Err(CloseCode::ProtocolError);
     }
-    let so_far = message.as_ref().map_or(0, |(_, payload)| payload.len());
+    let so_far = message.as_ref().map_or(0, |(_, payload, _)| payload.len());
     if !control && length > limit.saturating_sub(so_far) as u64 {
         return Err(CloseCode::TooBig);
     }
@@ -184,14 +190,18 @@ fn read_control(opcode: u8, payload: Vec<u8>) -> Result<Told, CloseCode> {
 }
 
 fn read_data(fin: bool, opcode: u8, payload: Vec<u8>, message: &mut Begun) -> Result<Option<Told>, CloseCode> {
-    let (is_text, mut whole) = message.take().unwrap_or((opcode == 1, Vec::new()));
+    let (is_text, mut whole, mut empty) = message.take().unwrap_or((opcode == 1, Vec::new(), 0));
+    empty += usize::from(!fin && payload.is_empty());
+    if empty > EMPTY_FRAGMENTS {
+        return Err(CloseCode::TooBig);
+    }
     whole.extend(payload);
     let text = std::str::from_utf8(&whole);
     if is_text && text.is_err_and(|error| fin || error.error_len().is_some()) {
         return Err(CloseCode::InvalidPayload);
     }
     if !fin {
-        *message = Some((is_text, whole));
+        *message = Some((is_text, whole, empty));
         return Ok(None);
     }
     Ok(Some(match text {

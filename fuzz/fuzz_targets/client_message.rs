@@ -8,30 +8,60 @@ use actors::session::registration::{self, PendingAnswer, Registration};
 use actors::session::session_ref::SessionRef;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// What an answer may add to a question, and again for each entry: names, an id, an error of a sentence that repeats
+/// at the most 40 characters of a key, escaped twice.
+const ADDED_BYTES: usize = 1_024;
 
 fuzz_target!(|text: &str| {
     match messages::read_client_message(text) {
         Ok(ClientMessage::Register { guid, entries }) => {
-            let mut registration = Registration {
-                session: SessionRef { worker: 0, slot: 0, generation: 0 },
-                project: "demo".into(),
-                wishes: Vec::new(),
-                answer: PendingAnswer::new(guid.as_deref()),
-            };
-            for (number, entry) in (1..).zip(&entries) {
-                registration::add_entry(&mut registration, entry, EventId(number));
-            }
-            let good = registration.wishes.len();
-            let answer = registration.answer.write(&vec![Ok(SubscriptionId(0)); good]);
-            let answer: Value = serde_json::from_slice(&answer).expect("an answer is JSON");
-            let response = &answer["response"];
-            assert_eq!(response["validOnEvents"].as_array().expect("a list").len(), good);
-            assert_eq!(response["invalidOnEvents"].as_array().expect("a list").len(), entries.len() - good);
+            let answer = register(guid.as_deref(), &entries);
+            assert!(answer.len() <= text.len() + ADDED_BYTES * (1 + entries.len()), "{}", answer.len());
         }
         Ok(_) => {}
         Err(refusal) => {
-            let answer = messages::errors(refusal.answer_type, refusal.guid.as_deref(), &refusal.error);
-            serde_json::from_slice::<Value>(&answer).expect("an answer is JSON");
+            let guid = refusal.guid.as_deref();
+            for write in [messages::errors, messages::refused_lists] {
+                let answer = write(refusal.answer_type, guid, &refusal.error);
+                let answer: Value = serde_json::from_slice(&answer).expect("an answer is JSON");
+                assert_eq!(answer.get("guid").and_then(Value::as_str), guid);
+            }
         }
     }
 });
+
+fn register(guid: Option<&str>, entries: &[&RawValue]) -> Vec<u8> {
+    let mut registration = Registration {
+        session: SessionRef { worker: 0, slot: 0, generation: 0 },
+        project: "demo".into(),
+        wishes: Vec::new(),
+        answer: PendingAnswer::new(guid),
+    };
+    for (number, entry) in (1..).zip(entries) {
+        registration::add_entry(&mut registration, entry, EventId(number));
+    }
+    let ids: Vec<EventId> = registration.answer.event_ids().collect();
+    let good = registration.wishes.len();
+    let answer = registration.answer.write(&vec![Ok(SubscriptionId(0)); good]);
+    check(&answer, guid, &ids, entries);
+    answer
+}
+
+/// Every entry comes back, in one list or the other, as it was and with what became of it.
+fn check(answer: &[u8], guid: Option<&str>, ids: &[EventId], entries: &[&RawValue]) {
+    // Entries may hold what a reader calls out of range or too deep: it is the client's own.
+    let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
+        let answer = std::str::from_utf8(answer).expect("UTF-8");
+        serde_json::from_str::<&RawValue>(answer).expect("an answer is JSON");
+        return;
+    };
+    assert_eq!(answer.get("guid").and_then(Value::as_str), guid);
+    let list = |name: &str| answer["response"][name].as_array().expect("a list").clone();
+    let (valid, invalid) = (list("validOnEvents"), list("invalidOnEvents"));
+    assert_eq!(valid.len() + invalid.len(), entries.len());
+    let told: Vec<String> = valid.iter().map(|entry| entry["eventId"].as_str().expect("an id").to_owned()).collect();
+    assert_eq!(told, ids.iter().map(EventId::to_string).collect::<Vec<_>>());
+    assert!(invalid.iter().all(|entry| entry["error"]["code"].is_string() && entry["error"]["message"].is_string()));
+}

@@ -1,38 +1,256 @@
-//! Conditions and selections over event data: nothing panics, the index finds just what matches, and a selection of valid
-//! data is valid JSON.
+//! Conditions and selections over event data: nothing panics, the index finds just what matches, a second matcher says
+//! the same, and a selection of valid data is valid JSON.
 
 #![no_main]
+
+#[path = "../../actors/src/condition/matches/naive.rs"]
+mod naive;
 
 use actors::condition::Condition;
 use actors::condition::document::Document;
 use actors::condition::selection::Selection;
 use actors::registry::index::{ChannelId, DeliveryId, SubscriptionIndex};
 use actors::session::session_ref::SessionRef;
+use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
+use serde_json::{Map, Value, json};
 
-fuzz_target!(|input: (&str, &str)| {
-    let (asked, data) = input;
+/// Valid criteria of what the naive matcher knows, over data that they may meet.
+#[derive(Arbitrary, Debug)]
+struct Grown {
+    criteria: Criteria,
+    data: Vec<(Key, Data)>,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Criteria {
+    Fields(Vec<(Path, Asked)>),
+    And(Vec<Criteria>),
+    Or(Vec<Criteria>),
+    Nor(Vec<Criteria>),
+}
+
+#[derive(Arbitrary, Debug)]
+enum Asked {
+    Value(Data),
+    Operators(Vec<Operator>),
+}
+
+#[derive(Arbitrary, Debug)]
+enum Operator {
+    Compare(Comparison, Data),
+    In(Vec<Data>),
+    Nin(Vec<Data>),
+    All(Vec<Data>),
+    Exists(bool),
+    Type(Type),
+    Size(u8),
+    Mod(i8, i8),
+    Regex(Pattern),
+    Not(Vec<Operator>),
+    ElemMatch(Vec<Operator>),
+    ElemMatchCriteria(Box<Criteria>),
+}
+
+#[derive(Arbitrary, Debug)]
+enum Comparison {
+    Eq,
+    Ne,
+    Gt,
+    Gte,
+    Lt,
+    Lte,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Type {
+    Null,
+    Bool,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Pattern {
+    Empty,
+    A,
+    B,
+    Both,
+}
+
+#[derive(Arbitrary, Debug)]
+enum Data {
+    Null,
+    Bool(bool),
+    Small(i8),
+    Half(i8),
+    Text(Pattern),
+    Array(Vec<Data>),
+    Object(Vec<(Key, Data)>),
+}
+
+#[derive(Arbitrary, Debug)]
+enum Key {
+    A,
+    B,
+    Zero,
+    One,
+}
+
+#[derive(Arbitrary, Debug)]
+struct Path(Key, Option<Key>, Option<Key>);
+
+fuzz_target!(|bytes: &[u8]| {
+    if bytes.starts_with(b"{") {
+        // Text: a line of criteria or a selection, and the data below.
+        let text = String::from_utf8_lossy(bytes);
+        let (asked, data) = text.split_once('\n').unwrap_or((&text, "{}"));
+        check(asked, data);
+    } else if let Ok(grown) = Grown::arbitrary_take_rest(Unstructured::new(bytes)) {
+        let (criteria, data) = (Value::Object(criteria(&grown.criteria)), object(&grown.data));
+        if let Some(held) = check(&criteria.to_string(), &data.to_string()) {
+            assert_eq!(held, naive::holds(&criteria, &data), "{criteria} {data}");
+        }
+    }
+});
+
+/// Whether the condition holds, if it is one and the data is JSON.
+fn check(asked: &str, data: &str) -> Option<bool> {
     let condition = Condition::parse(asked);
     let selection = Selection::parse(asked);
     let Ok(document) = Document::parse(data) else {
         // What serde_json takes, we take, but for its depth.
-        assert!(serde_json::from_str::<serde_json::Value>(data).is_err() || data.matches(['[', '{']).count() > 100);
-        return;
+        assert!(serde_json::from_str::<Value>(data).is_err() || data.matches(['[', '{']).count() > 100);
+        return None;
     };
-    if let Ok(condition) = condition {
-        let expected = usize::from(condition.matches(&document));
-        let mut index = SubscriptionIndex::default();
-        let target = SessionRef { worker: 0, slot: 0, generation: 1 };
-        let id = index.insert(ChannelId(0), Some(condition), DeliveryId(0), target);
-        let mut found = 0;
-        index.find(ChannelId(0), &document, &mut |_, _| found += 1);
-        assert_eq!(found, expected, "the index and the matcher differ");
-        assert!(index.remove(id, target).is_some() && index.is_empty());
-    }
     if let Ok(selection) = selection {
         let mut out = Vec::new();
         selection.apply(&document, &mut out);
         let text = std::str::from_utf8(&out).expect("UTF-8");
         assert!(Document::parse(text).is_ok(), "not JSON: {text}");
     }
-});
+    let condition = condition.ok()?;
+    let held = condition.matches(&document);
+    assert_eq!(found(&[condition.clone()], &document), usize::from(held), "the index and the matcher differ");
+    // A condition next to others, one of which asks the same.
+    let beside = [condition.clone(), Condition::parse("{}").expect("valid"), condition];
+    assert_eq!(found(&beside, &document), 1 + 2 * usize::from(held));
+    Some(held)
+}
+
+/// How many of the conditions an index finds, which is empty again behind it.
+fn found(conditions: &[Condition], document: &Document<'_>) -> usize {
+    let mut index = SubscriptionIndex::default();
+    let target = SessionRef { worker: 0, slot: 0, generation: 1 };
+    let insert = |condition: &Condition| index.insert(ChannelId(0), Some(condition.clone()), DeliveryId(0), target);
+    let ids: Vec<_> = conditions.iter().map(insert).collect();
+    let mut found = 0;
+    index.find(ChannelId(0), document, &mut |_, _| found += 1);
+    for id in ids {
+        assert!(index.remove(id, target).is_some());
+    }
+    assert!(index.is_empty());
+    found
+}
+
+fn criteria(grown: &Criteria) -> Map<String, Value> {
+    let list = |name: &str, parts: &[Criteria]| {
+        let parts: Vec<Value> = parts.iter().map(|part| Value::Object(criteria(part))).collect();
+        Map::from_iter([(name.to_owned(), Value::from(parts))])
+    };
+    match grown {
+        Criteria::Fields(fields) => fields.iter().map(|(at, asked)| (path(at), field(asked))).collect(),
+        Criteria::And(parts) => list("$and", parts),
+        Criteria::Or(parts) => list("$or", parts),
+        Criteria::Nor(parts) => list("$nor", parts),
+    }
+}
+
+fn field(asked: &Asked) -> Value {
+    match asked {
+        Asked::Value(data) => value(data),
+        Asked::Operators(all) => operators(all),
+    }
+}
+
+fn operators(all: &[Operator]) -> Value {
+    let list = |items: &[Data]| items.iter().map(value).collect::<Vec<Value>>();
+    let named = all.iter().map(|operator| match operator {
+        Operator::Compare(comparison, operand) => (comparison_name(comparison), value(operand)),
+        Operator::In(items) => ("$in", json!(list(items))),
+        Operator::Nin(items) => ("$nin", json!(list(items))),
+        Operator::All(items) => ("$all", json!(list(items))),
+        Operator::Exists(wanted) => ("$exists", json!(wanted)),
+        Operator::Type(wanted) => ("$type", json!(type_name(wanted))),
+        Operator::Size(size) => ("$size", json!(size)),
+        Operator::Mod(divisor, remainder) => ("$mod", json!([divisor, remainder])),
+        Operator::Regex(pattern) => ("$regex", json!(text(pattern))),
+        Operator::Not(inner) => ("$not", operators(inner)),
+        Operator::ElemMatch(inner) => ("$elemMatch", operators(inner)),
+        Operator::ElemMatchCriteria(inner) => ("$elemMatch", Value::Object(criteria(inner))),
+    });
+    named.map(|(name, operand)| (name.to_owned(), operand)).collect::<Map<_, _>>().into()
+}
+
+fn comparison_name(comparison: &Comparison) -> &'static str {
+    match comparison {
+        Comparison::Eq => "$eq",
+        Comparison::Ne => "$ne",
+        Comparison::Gt => "$gt",
+        Comparison::Gte => "$gte",
+        Comparison::Lt => "$lt",
+        Comparison::Lte => "$lte",
+    }
+}
+
+fn type_name(wanted: &Type) -> &'static str {
+    match wanted {
+        Type::Null => "null",
+        Type::Bool => "bool",
+        Type::Number => "number",
+        Type::String => "string",
+        Type::Array => "array",
+        Type::Object => "object",
+    }
+}
+
+fn value(data: &Data) -> Value {
+    match data {
+        Data::Null => Value::Null,
+        Data::Bool(truth) => json!(truth),
+        Data::Small(number) => json!(number),
+        Data::Half(number) => json!(f64::from(*number) / 2.0),
+        Data::Text(pattern) => json!(text(pattern)),
+        Data::Array(elements) => elements.iter().map(value).collect(),
+        Data::Object(fields) => object(fields),
+    }
+}
+
+fn object(fields: &[(Key, Data)]) -> Value {
+    fields.iter().map(|(name, data)| (key(name).to_owned(), value(data))).collect::<Map<_, _>>().into()
+}
+
+fn text(pattern: &Pattern) -> &'static str {
+    match pattern {
+        Pattern::Empty => "",
+        Pattern::A => "a",
+        Pattern::B => "b",
+        Pattern::Both => "ab",
+    }
+}
+
+fn path(path: &Path) -> String {
+    let rest = [&path.1, &path.2].into_iter().flatten();
+    std::iter::once(&path.0).chain(rest).map(key).collect::<Vec<_>>().join(".")
+}
+
+fn key(key: &Key) -> &'static str {
+    match key {
+        Key::A => "a",
+        Key::B => "b",
+        Key::Zero => "0",
+        Key::One => "1",
+    }
+}

@@ -3,15 +3,19 @@
 //! Soundness is all: data that meets the condition meets at least one posting's term (`terms`) and all that remains
 //! of it. Of a conjunction one part is looked up, the most selective, and the others remain; of a disjunction every
 //! branch is. Nothing multiplies out: there are never more postings than a condition has operators and list values,
-//! and at most [`POSTINGS`].
+//! and at most [`POSTINGS`], on at most [`PATHS`] paths.
 
 use super::terms::{Class, Term, terms_of};
-use crate::condition::{Condition, Expression};
+use crate::condition::{Condition, Expression, Path};
 use std::rc::Rc;
 
 /// Postings of one condition at the most; past it a less selective part is looked up instead, in the end none.
 /// 128 lets every `$in` through (100 values) and keeps a hostile condition below some 10 KiB.
 pub(super) const POSTINGS: usize = 128;
+
+/// Paths that one condition may add to what every emit of its channel looks up. A disjunction of 62 paths to one array of
+/// 130,000 numbers took two seconds of an emit; to try it takes what `bounds::STEPS` allow.
+const PATHS: usize = 8;
 
 /// Equalities of one conjunction that are weighed against each other. Each costs a few look-ups; a condition
 /// whose fifth equality is by far the best is rare.
@@ -96,7 +100,7 @@ fn cover_branches<'c>(branches: &'c [Expression], weigh: &Weigh<'_>) -> Option<C
             None => all = Some(cover),
             Some(all) => all.extend(cover),
         }
-        if all.as_ref().is_some_and(|all| all.postings.len() > POSTINGS) {
+        if all.as_ref().is_some_and(|all| all.postings.len() > POSTINGS || all.has_too_many_paths()) {
             return None;
         }
     }
@@ -116,6 +120,19 @@ impl<'c> Cover<'c> {
         self.class = self.class.max(other.class);
         self.weight += other.weight;
         self.postings.extend(other.postings);
+    }
+
+    fn has_too_many_paths(&self) -> bool {
+        let mut paths: Vec<&Path> = Vec::with_capacity(PATHS + 1);
+        for path in self.postings.iter().filter_map(|posting| posting.term.path()) {
+            if !paths.contains(&path) {
+                paths.push(path);
+            }
+            if paths.len() > PATHS {
+                return true;
+            }
+        }
+        false
     }
 
     fn terms(&self) -> Vec<Term<'c>> {
@@ -190,6 +207,16 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(covered(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_disjunction_of_many_paths_is_tried_instead_of_looked_up_on_each() {
+        let any_of = |paths: usize| {
+            let branches: Vec<String> = (0..40).map(|n| format!(r#"{{"a{}":{n}}}"#, n % paths)).collect();
+            covered(&format!(r#"{{"$or":[{}]}}"#, branches.join(",")))
+        };
+        assert_eq!(any_of(PATHS), [(Class::Equal, 0); 40]);
+        assert_eq!(any_of(PATHS + 1), [(Class::Always, 1)]);
     }
 
     #[test]

@@ -42,7 +42,15 @@ pub(super) enum Term<'c> {
     Always,
 }
 
-impl Term<'_> {
+impl<'c> Term<'c> {
+    /// Where it looks, if it looks anywhere.
+    pub(super) fn path(&self) -> Option<&'c Path> {
+        match self {
+            Term::Equal(path, _) | Term::Ranged { path, .. } | Term::Present(path) => Some(path),
+            Term::Always => None,
+        }
+    }
+
     pub(super) fn class(&self) -> Class {
         match self {
             Term::Equal(..) => Class::Equal,

@@ -29,7 +29,10 @@ impl SessionHub {
 
     /// Each session is pinged once an interval and looked at twice, spread evenly over the interval's seconds.
     fn check_liveness(&mut self, second: u32) {
-        let interval = self.ctx.settings.ping_seconds.max(1);
+        let interval = self.ctx.settings.ping_seconds;
+        if interval == 0 {
+            return;
+        }
         let phase = second % interval;
         let half = (phase + interval / 2) % interval;
         for (first, sends_ping) in [(phase, true), (half, false)] {

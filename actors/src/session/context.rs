@@ -33,6 +33,7 @@ pub struct SessionSettings {
     pub conduct: Conduct,
     /// The node's name, as clients are told.
     pub node: Arc<str>,
+    /// Seconds from ping to ping; 0: none, and silent peers stay.
     pub ping_seconds: u32,
     /// How long a peer has to answer our close frame.
     pub close_seconds: u32,

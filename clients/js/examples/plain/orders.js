@@ -18,9 +18,10 @@ function show(order) {
 
 /** Your own way to the state that notifications tell the changes of. */
 async function fetchOrders() {
-  const response = await fetch("/orders");
+  const list = await (await fetch("/orders")).json();
+  // In one step: another fetch, after a gap, may be under way beside this one.
   document.querySelector("#orders").replaceChildren();
-  for (const order of await response.json()) show(order);
+  list.forEach(show);
 }
 
 const { url } = await (await fetch("/broker")).json();

@@ -11,7 +11,7 @@ use actors::condition::document::Document;
 use actors::counters::Limit;
 use actors::emitter::{Emit, EmitAll, EmitResult, Emitted};
 use actors::protocol::codes::ErrorCode;
-use actors::protocol::messages::{API_TOKEN, USER_TOKEN};
+use actors::protocol::messages::{API_TOKEN, USER_TOKEN, read_string};
 use actors::session::registration::{EVENT_NAME_RULE, is_event_name};
 use bytes::{Bytes, BytesMut};
 use futures::StreamExt as _;
@@ -193,18 +193,14 @@ fn read_item(raw: &RawValue, body: &Bytes) -> Item {
     let idempotency_key = match fields.idempotency_key {
         None => None,
         Some(raw) => match read_string(raw) {
-            Some(key) if (1..=IDEMPOTENCY_KEY_BYTES).contains(&key.len()) => Some(key.into_boxed_str()),
+            Some(key) if (1..=IDEMPOTENCY_KEY_BYTES).contains(&key.len()) => Some(key.into()),
             _ => return Err(invalid("idempotencyKey must be a string of 1 to 256 bytes")),
         },
     };
     let data = data.get().as_bytes();
     // A slice keeps the whole body alive: worth it only where the data is most of what was sent.
     let data = if data.len() * 2 < raw.get().len() { Bytes::copy_from_slice(data) } else { body.slice_ref(data) };
-    Ok(Emit { event: name.into(), data, idempotency_key })
-}
-
-fn read_string(raw: &RawValue) -> Option<String> {
-    serde_json::from_str(raw.get()).ok()
+    Ok(Emit { event: name.as_ref().into(), data, idempotency_key })
 }
 
 /// Emits what is in order, and answers each item in its place.

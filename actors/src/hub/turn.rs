@@ -1,5 +1,5 @@
-//! A hub's turn: what the registry said is handed out, sockets that are ready are read, then one write per session that has something to say, then one message to the
-//! registry. The messages of the mailbox came just before it.
+//! A hub's turn: what the registry said is handed out, sockets that are ready are read, then one write per session that
+//! has something to say, then one message to the registry. The messages of the mailbox came just before it.
 
 use super::poller::Readiness;
 use super::{Incoming, SessionHub, Tell};

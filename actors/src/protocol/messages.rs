@@ -132,8 +132,8 @@ pub(crate) fn read_object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-/// Reads a JSON string.
-pub(crate) fn read_string(raw: &RawValue) -> Option<Cow<'_, str>> {
+/// Reads a JSON string; `None` where the value is another.
+pub fn read_string(raw: &RawValue) -> Option<Cow<'_, str>> {
     /// Borrows where the text has no escapes; a bare `Cow` would always copy.
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);

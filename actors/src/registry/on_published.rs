@@ -20,20 +20,32 @@ const PORTION_BYTES: usize = 1 << 20;
 /// One frame and whom it is for.
 pub(super) struct Told {
     frame: Bytes,
-    /// For each worker, its sessions.
-    sessions: Vec<Vec<SessionRef>>,
+    sessions: ByWorker,
     is_notification: bool,
 }
 
 impl Told {
     /// A frame for nobody yet.
     pub fn new(frame: Bytes, workers: usize, is_notification: bool) -> Told {
-        Told { frame, sessions: vec![Vec::new(); workers], is_notification }
+        Told { frame, sessions: ByWorker::new(workers), is_notification }
     }
 
     /// Adds a session.
     pub fn push(&mut self, session: SessionRef) {
-        if let Some(sessions) = self.sessions.get_mut(usize::from(session.worker)) {
+        self.sessions.push(session);
+    }
+}
+
+/// For each worker, its sessions.
+struct ByWorker(Vec<Vec<SessionRef>>);
+
+impl ByWorker {
+    fn new(workers: usize) -> ByWorker {
+        ByWorker(vec![Vec::new(); workers])
+    }
+
+    fn push(&mut self, session: SessionRef) {
+        if let Some(sessions) = self.0.get_mut(usize::from(session.worker)) {
             sessions.push(session);
         }
     }
@@ -62,8 +74,8 @@ pub(super) struct Rest {
     matches: VecDeque<Match>,
 }
 
-/// One way of telling an emit, and for each worker its sessions.
-type Match = (DeliveryId, Vec<Vec<SessionRef>>);
+/// One way of telling an emit, and who is told so.
+type Match = (DeliveryId, ByWorker);
 
 impl SessionRegistry {
     /// Tells what waits, until the hubs have enough on their way.
@@ -141,7 +153,7 @@ impl SessionRegistry {
         let workers = self.hubs.len();
         let mut tellings: Vec<Vec<Telling>> = std::iter::repeat_with(Vec::new).take(workers).collect();
         for Told { frame, sessions, is_notification } in told {
-            for (tellings, sessions) in tellings.iter_mut().zip(sessions) {
+            for (tellings, sessions) in tellings.iter_mut().zip(sessions.0) {
                 if !sessions.is_empty() {
                     tellings.push(Telling { frame: frame.clone(), sessions, is_notification });
                 }
@@ -164,12 +176,10 @@ impl SessionRegistry {
         self.index.find(id, document, &mut |delivery, session| {
             count += 1;
             let place = *places.entry(delivery).or_insert_with(|| {
-                matches.push_back((delivery, vec![Vec::new(); workers]));
+                matches.push_back((delivery, ByWorker::new(workers)));
                 matches.len() - 1
             });
-            if let Some(sessions) = matches[place].1.get_mut(usize::from(session.worker)) {
-                sessions.push(session);
-            }
+            matches[place].1.push(session);
         });
         (matches, count)
     }

@@ -10,7 +10,7 @@
 //!
 //! - `protocol`, `condition`, `registry::index` are pure: no actor, no socket, no driver.
 //! - `session` and `hub` own sockets, one hub a worker thread; they never know the bus.
-//! - `registry`, `emitter`, `nodes` and `bus` live on one thread, the bus arbiter.
+//! - `registry`, `emitter`, `announcer`, `nodes` and `bus` live on one thread, the bus arbiter.
 //!
 //! Invariants:
 //! 1. Every emit goes through the bus, a node's own too: a channel has one order for all.
@@ -19,6 +19,7 @@
 //! 3. A slot is reused, a [`session::session_ref::SessionRef`] is not: whoever holds one compares the generation.
 //! 4. What waits is bounded in bytes: a session's outbox by `send_buffer_bytes`, event data by the bus's room.
 
+pub mod announcer;
 pub mod bus;
 pub mod condition;
 pub mod counters;

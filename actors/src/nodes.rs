@@ -44,7 +44,9 @@ impl NodeList {
         self.count();
         if !self.has_left {
             let sessions = self.counters.sessions.value();
-            self.bus.announce(&Control::NodeSeen(NodeFacts { sessions, ..self.own.clone() }));
+            let facts = NodeFacts { sessions, ..self.own.clone() };
+            // Nobody waits for it.
+            drop(self.bus.announce(&Control::NodeSeen(facts)));
         }
     }
 
@@ -86,6 +88,7 @@ impl Handler<Control> for NodeList {
                     log::info!("a node has left: node={node:?}");
                 }
             }
+            _ => {}
         }
         self.count();
     }
@@ -96,6 +99,6 @@ impl Handler<Leave> for NodeList {
 
     fn handle(&mut self, _: Leave, _: &mut Context<Self>) {
         self.has_left = true;
-        self.bus.announce(&Control::NodeLeft { node: self.own.node.clone() });
+        drop(self.bus.announce(&Control::NodeLeft { node: self.own.node.clone() }));
     }
 }

@@ -1,28 +1,23 @@
 //! The emit route: who calls, what they say, and the emitter's answer in the caller's shape (docs/protocol.md §6).
 
 use super::Doors;
+use super::call::{self, invalid, stopped};
 use super::error::HttpError;
-use crate::auth::{ApiToken, Scope, TokenError};
+use crate::auth::{ApiToken, Scope};
 use crate::catalogue::KeyUse;
 use crate::metrics::EmitOutcome;
-use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::condition::document::Document;
 use actors::counters::Limit;
 use actors::emitter::{Emit, EmitAll, EmitResult, Emitted};
 use actors::protocol::codes::ErrorCode;
-use actors::protocol::messages::{API_TOKEN, USER_TOKEN, read_string};
+use actors::protocol::messages::{USER_TOKEN, read_string};
 use actors::session::registration::{EVENT_NAME_RULE, is_event_name};
-use bytes::{Bytes, BytesMut};
-use futures::StreamExt as _;
+use bytes::Bytes;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
-use tokio::time::timeout;
-
-/// How long a body may take to come: a caller that died within it must not hold a connection for ever.
-const BODY_PATIENCE: Duration = Duration::from_secs(10);
+use std::time::Instant;
 
 /// The longest idempotency key, in bytes.
 const IDEMPOTENCY_KEY_BYTES: usize = 256;
@@ -62,87 +57,21 @@ async fn read_call(
     project: &str,
     payload: web::Payload,
 ) -> Result<Call, HttpError> {
-    if doors.is_draining() {
-        // Its sessions are told to go: a 200 would promise what nobody here can be told any more.
-        return Err(stopped());
-    }
-    let headers = request.headers();
-    if headers.contains_key(header::CONTENT_LENGTH) && headers.contains_key(header::TRANSFER_ENCODING) {
-        // RFC 9112 §6.1: whoever is in front may have read another body than we do.
-        return Err(invalid("Content-Length and Transfer-Encoding may not stand together"));
-    }
+    // While it drains, its sessions are told to go: a 200 would promise what nobody here can be told any more.
+    call::check_open(doors, request)?;
     let token = check_tokens(doors, request, project).await?;
-    if !is_json(request) || is_encoded(request) {
-        let message = "send Content-Type: application/json, and no Content-Encoding";
-        return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::InvalidJson, message));
-    }
-    let body = timeout(BODY_PATIENCE, read_body(doors, request, payload)).await.map_err(|_| late())??;
+    let body = call::read_json(doors, request, payload).await?;
     let (items, is_batch) = read_items(doors, &body)?;
     Ok(Call { project: token.project.to_shared(), items, is_batch })
 }
 
 async fn check_tokens(doors: &Doors, request: &HttpRequest, project: &str) -> Result<Arc<ApiToken>, HttpError> {
-    let of_api = |error| HttpError::of_token(error, KeyUse::Api);
-    let text = header_text(request, API_TOKEN).map_err(of_api)?.unwrap_or_default();
-    let token = doors.authenticator.verify_api(text).await.map_err(of_api)?;
-    if token.project.as_str() != project {
-        return Err(of_api(TokenError::ProjectMismatch));
-    }
-    token.require(Scope::Emit).map_err(of_api)?;
+    let token = call::check_application(doors, request, project, Scope::Emit).await?;
     let of_user = |error| HttpError::of_token(error, KeyUse::User);
-    if let Some(text) = header_text(request, USER_TOKEN).map_err(of_user)? {
+    if let Some(text) = call::header_text(request, USER_TOKEN).map_err(of_user)? {
         doors.authenticator.verify_user(text, &token.project).await.map_err(of_user)?;
     }
     Ok(token)
-}
-
-fn header_text<'a>(request: &'a HttpRequest, name: &str) -> Result<Option<&'a str>, TokenError> {
-    let value = request.headers().get(name);
-    value.map(|value| value.to_str().map_err(|_| TokenError::Malformed)).transpose()
-}
-
-/// `application/json` or a `+json` type (RFC 6839 §3.1), whatever its parameters.
-fn is_json(request: &HttpRequest) -> bool {
-    let value = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
-}
-
-/// Whether the body is compressed or otherwise encoded (RFC 9110 §8.4): it is taken as it is, or not at all.
-fn is_encoded(request: &HttpRequest) -> bool {
-    let encoding = request.headers().get(header::CONTENT_ENCODING);
-    encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
-}
-
-async fn read_body(doors: &Doors, request: &HttpRequest, mut payload: web::Payload) -> Result<Bytes, HttpError> {
-    let limit = doors.settings.limits.emit_bytes;
-    let too_large = || {
-        doors.counters.count_limit(Limit::EmitBytes);
-        let message = format!("the body may have {limit} bytes: emit less at once, or raise limits.emit_bytes");
-        HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::PayloadTooLarge, message)
-    };
-    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
-    if announced.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {
-        return Err(too_large());
-    }
-    let mut body = BytesMut::new();
-    while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|_| invalid("the body ended early or is not what its headers say"))?;
-        if body.len() + chunk.len() > limit {
-            return Err(too_large());
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body.freeze())
-}
-
-fn late() -> HttpError {
-    let message = "the body did not come within 10 seconds: send it again";
-    HttpError::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::InvalidJson, message)
-}
-
-fn invalid(message: impl Into<String>) -> HttpError {
-    HttpError::bad_request(ErrorCode::InvalidJson, message)
 }
 
 fn read_items(doors: &Doors, body: &Bytes) -> Result<(Vec<Item>, bool), HttpError> {
@@ -243,11 +172,6 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
 
 fn of_result(result: EmitResult) -> Result<Emitted, HttpError> {
     result.map_err(HttpError::of_emit)
-}
-
-fn stopped() -> HttpError {
-    let message = "the node stops: nothing was told, try again";
-    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
 }
 
 fn answer_body(answer: &Result<Emitted, HttpError>) -> String {

@@ -49,6 +49,12 @@ impl HttpError {
         HttpError::new(status, error.code(), error.to_string())
     }
 
+    /// What an order that the bus did not take is answered.
+    pub fn bus_unavailable() -> HttpError {
+        let message = "the bus is out of reach: the other nodes were not told, try again";
+        HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::BusUnavailable, message)
+    }
+
     /// Whether the caller may try the same again, and is told when.
     pub fn is_retryable(&self) -> bool {
         matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)

@@ -5,13 +5,16 @@
 //! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node/`) |
 //! | `POST /api/system-api/{project}/emit-event-ws` | [`emit`] |
 //! | `GET /`, `GET /ws` | the product's name; 426 |
+//! | `POST /api/system-api/{project}/disconnect-user-ws` | [`admin`] |
 //! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
 //! | `GET /try` and its files | [`console`] |
 //!
 //! What comes in is checked here and translated for the actors; what they answer is translated back. No driver is named
 //! in this folder.
 
+mod admin;
 mod admission;
+mod call;
 pub mod connect;
 mod console;
 mod crowd;
@@ -33,6 +36,7 @@ use actix::Addr;
 use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, Route, guard};
+use actors::announcer::Announcer;
 use actors::bus::BusHealth;
 use actors::counters::Counters;
 use actors::emitter::Emitter;
@@ -45,12 +49,20 @@ pub struct Doors {
     /// The node's name, as clients are told.
     pub node: Arc<str>,
     pub authenticator: Arc<Authenticator>,
-    pub admission: Admission,
+    pub admission: Arc<Admission>,
     pub emitter: Addr<Emitter>,
+    pub announcer: Addr<Announcer>,
     pub bus_health: Arc<BusHealth>,
     pub counters: Arc<Counters>,
     pub metrics: Metrics,
     is_draining: AtomicBool,
+}
+
+/// What the doors know of the bus.
+pub struct BusDoors {
+    pub emitter: Addr<Emitter>,
+    pub announcer: Addr<Announcer>,
+    pub health: Arc<BusHealth>,
 }
 
 impl Doors {
@@ -59,14 +71,25 @@ impl Doors {
         settings: Settings,
         node: Arc<str>,
         authenticator: Arc<Authenticator>,
-        admission: Admission,
-        emitter: Addr<Emitter>,
-        bus_health: Arc<BusHealth>,
+        admission: Arc<Admission>,
+        bus: BusDoors,
         counters: Arc<Counters>,
     ) -> Doors {
+        let BusDoors { emitter, announcer, health: bus_health } = bus;
         let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups());
         let is_draining = AtomicBool::new(false);
-        Doors { settings, node, authenticator, admission, emitter, bus_health, counters, metrics, is_draining }
+        Doors {
+            settings,
+            node,
+            authenticator,
+            admission,
+            emitter,
+            announcer,
+            bus_health,
+            counters,
+            metrics,
+            is_draining,
+        }
     }
 
     /// From now on the node is not ready and takes no new session.
@@ -84,6 +107,7 @@ impl Doors {
 pub fn routes(config: &mut ServiceConfig) {
     config
         .service(route("/api/system-api/{project}/emit-event-ws", Method::POST, web::to(emit::emit)))
+        .service(route("/api/system-api/{project}/disconnect-user-ws", Method::POST, web::to(admin::disconnect_user)))
         .service(route("/healthz", Method::GET, web::to(health::live)))
         .service(route("/readyz", Method::GET, web::to(health::ready)))
         .service(route("/metrics", Method::GET, web::to(health::metrics)))

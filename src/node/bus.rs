@@ -1,11 +1,13 @@
 //! What lives on the bus arbiter: the bus that the settings choose, the registry and the emitter.
 
 use super::NodeError;
+use crate::http::BusDoors;
 use crate::settings::{BusKind, Settings};
-use actix::{Actor, Addr, Arbiter};
+use actix::{Actor, Addr, Arbiter, Recipient};
+use actors::announcer::Announcer;
 use actors::bus::local::{LocalBus, LocalBusSettings};
 use actors::bus::redis::{RedisAddress, RedisBus, RedisBusSettings};
-use actors::bus::{BusHealth, NodeFacts, SharedBus};
+use actors::bus::{Control, NodeFacts, SharedBus};
 use actors::counters::Counters;
 use actors::emitter::Emitter;
 use actors::nodes::NodeList;
@@ -17,9 +19,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What others know of the bus arbiter.
 pub(super) struct BusParts {
     pub registry: Addr<SessionRegistry>,
-    pub emitter: Addr<Emitter>,
     pub nodes: Addr<NodeList>,
-    pub health: Arc<BusHealth>,
+    pub doors: BusDoors,
 }
 
 /// A bus as it is chosen, to be made on its own thread.
@@ -63,13 +64,14 @@ fn facts(name: &str) -> NodeFacts {
     NodeFacts { node: name.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), sessions: 0, started_at }
 }
 
-/// Starts what lives on the bus arbiter. A bus that is out of reach is no reason to fail: the node is not ready until it
+/// Starts what lives on the bus arbiter; what nodes tell each other goes to `orders` too. A bus that is out of reach is no reason to fail: the node is not ready until it
 /// is there.
 pub(super) async fn start_bus(
     arbiter: &Arbiter,
     settings: &Settings,
     number: u64,
     name: &str,
+    orders: Recipient<Control>,
     counters: Arc<Counters>,
 ) -> Result<BusParts, NodeError> {
     let choice = Choice::of(settings)?;
@@ -81,9 +83,12 @@ pub(super) async fn start_bus(
         let health = bus.health();
         let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
         let emitter = Emitter::new(bus.clone(), number, emits_per_second, counters.clone()).start();
+        let announcer = Announcer::new(bus.clone()).start();
+        bus.attach_control(orders);
         let nodes = NodeList::new(bus, facts, counters).start();
+        let doors = BusDoors { emitter, announcer, health };
         // Nobody waits any more where the node has been stopped meanwhile.
-        let _ = started.send(BusParts { registry, emitter, nodes, health });
+        let _ = started.send(BusParts { registry, nodes, doors });
     });
     start.await.map_err(|_| NodeError::Bus)
 }

@@ -8,6 +8,7 @@ mod bus;
 mod catalogue;
 mod demo;
 mod listener;
+mod orders;
 mod stop;
 
 use crate::auth::Authenticator;
@@ -32,6 +33,7 @@ use actors::session::{Conduct, SessionContext, SessionSettings, on_client_messag
 use bus::{BusParts, start_bus};
 use catalogue::open_catalogue;
 use listener::{AddressFile, listen};
+use orders::Orders;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
@@ -125,9 +127,6 @@ impl Node {
         let counters = Arc::new(Counters::default());
         let number = random_number()?;
         let node: Arc<str> = format!("{:08x}", number >> 32).into();
-        let bus_arbiter = Arbiter::new();
-        let BusParts { registry, emitter, nodes, health } =
-            start_bus(&bus_arbiter, settings, number, &node, counters.clone()).await?;
         let auth = (settings.auth.leeway_seconds, settings.catalogue.cache_seconds);
         let authenticator = Arc::new(Authenticator::new(catalogue, auth.0, auth.1));
         let admission_limits = AdmissionLimits {
@@ -135,14 +134,19 @@ impl Node {
             sessions_per_user: settings.limits.sessions_per_user,
             sessions_per_address: settings.limits.sessions_per_address,
         };
-        let admission = Admission::new(admission_limits, counters.clone());
-        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, emitter, health, counters);
+        let admission = Arc::new(Admission::new(admission_limits, counters.clone()));
+        let hubs = Hubs::default();
+        let orders = Orders::new(hubs.clone(), admission.clone()).start();
+        let bus_arbiter = Arbiter::new();
+        let BusParts { registry, nodes, doors } =
+            start_bus(&bus_arbiter, settings, number, &node, orders.recipient(), counters.clone()).await?;
+        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, doors, counters);
         Ok(Node {
             settings: settings.clone(),
             doors: web::Data::new(doors),
             registry,
             nodes,
-            hubs: Hubs::default(),
+            hubs,
             session_settings: session_settings(settings, node),
             _bus_arbiter: bus_arbiter,
         })

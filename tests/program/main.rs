@@ -3,6 +3,7 @@
 //! One program for all of it, so that it is linked once and its tests run side by side. Each module is one area of
 //! docs/protocol.md; `layers` is the exception: it reads the source and holds the rooms apart.
 
+mod admin;
 mod closing;
 mod cluster;
 mod cluster_failures;

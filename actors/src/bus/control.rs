@@ -1,7 +1,8 @@
 //! What nodes tell each other beside emits. Types that a node does not know are of later versions, and ignored.
 
-use actix::Message;
+use actix::{Message, Recipient};
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// One thing that all nodes are told, the one that tells it included.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Message)]
@@ -12,6 +13,8 @@ pub enum Control {
     NodeSeen(NodeFacts),
     /// A node goes.
     NodeLeft { node: String },
+    /// Every session of a user ends.
+    DisconnectUser { project: String, user: String },
 }
 
 /// What a node tells of itself.
@@ -26,6 +29,25 @@ pub struct NodeFacts {
     pub started_at: u64,
 }
 
+/// Who on this node is told what nodes tell each other. Clones are one list.
+#[derive(Clone, Default)]
+pub struct ControlListeners(Arc<RwLock<Vec<Recipient<Control>>>>);
+
+impl ControlListeners {
+    /// Adds one; it is told what comes from now on.
+    pub fn add(&self, listener: Recipient<Control>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+
+    /// Tells all of them. Never waits.
+    pub fn tell(&self, message: &Control) {
+        for listener in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            // Some for each node every few seconds, and what an operator asks for: needs no bound.
+            listener.do_send(message.clone());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,9 +55,17 @@ mod tests {
     #[test]
     fn a_control_message_is_read_as_it_is_written() {
         let facts = NodeFacts { node: "a".into(), version: "1".into(), sessions: 2, started_at: 3 };
-        let text = r#"{"type":"nodeSeen","node":"a","version":"1","sessions":2,"startedAt":3}"#;
-        assert_eq!(serde_json::to_string(&Control::NodeSeen(facts.clone())).expect("JSON"), text);
-        assert_eq!(serde_json::from_str::<Control>(text).expect("a message"), Control::NodeSeen(facts));
+        let rows = [
+            (Control::NodeSeen(facts), r#"{"type":"nodeSeen","node":"a","version":"1","sessions":2,"startedAt":3}"#),
+            (
+                Control::DisconnectUser { project: "demo".into(), user: "u42".into() },
+                r#"{"type":"disconnectUser","project":"demo","user":"u42"}"#,
+            ),
+        ];
+        for (message, text) in rows {
+            assert_eq!(serde_json::to_string(&message).expect("JSON"), text);
+            assert_eq!(serde_json::from_str::<Control>(text).expect("a message"), message);
+        }
         assert!(serde_json::from_str::<Control>(r#"{"type":"of a later version"}"#).is_err());
     }
 }

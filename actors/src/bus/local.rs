@@ -4,7 +4,9 @@
 //! down to the node's pace.
 
 use super::idempotency::{IdempotencyKeys, Publishing, Seen};
-use super::{Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Published, Subscriber, Taken};
+use super::{
+    Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, Once, Publication, Published, Subscriber, Taken,
+};
 use crate::counters::{Counters, Limit};
 use crate::passage::Passage;
 use actix::Recipient;
@@ -33,7 +35,7 @@ const PUBLISH_PATIENCE: Duration = Duration::from_secs(5);
 /// See the module.
 pub struct LocalBus {
     subscriber: OnceCell<Subscriber>,
-    nodes: OnceCell<Recipient<Control>>,
+    listeners: ControlListeners,
     room: Arc<Semaphore>,
     capacity: u32,
     keys: Rc<RefCell<IdempotencyKeys>>,
@@ -47,7 +49,7 @@ impl LocalBus {
         let keys = IdempotencyKeys::new(settings.idempotency_keys, settings.idempotency_window);
         LocalBus {
             subscriber: OnceCell::new(),
-            nodes: OnceCell::new(),
+            listeners: ControlListeners::default(),
             room: Arc::new(Semaphore::new(settings.queued_bytes as usize)),
             capacity: settings.queued_bytes,
             keys: Rc::new(RefCell::new(keys)),
@@ -117,16 +119,13 @@ impl Bus for LocalBus {
         Box::pin(ready(Ok(())))
     }
 
-    fn attach_control(&self, nodes: Recipient<Control>) {
-        let attached = self.nodes.set(nodes);
-        debug_assert!(attached.is_ok(), "a bus has one list of nodes");
+    fn attach_control(&self, listener: Recipient<Control>) {
+        self.listeners.add(listener);
     }
 
-    fn announce(&self, message: &Control) {
-        if let Some(nodes) = self.nodes.get() {
-            // One every few seconds: needs no bound.
-            nodes.do_send(message.clone());
-        }
+    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>> {
+        self.listeners.tell(message);
+        Box::pin(ready(Ok(())))
     }
 
     fn leave(&self, _: &ChannelKey) {}

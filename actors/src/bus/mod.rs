@@ -11,7 +11,7 @@ mod idempotency;
 pub mod local;
 pub mod redis;
 
-pub use control::{Control, NodeFacts};
+pub use control::{Control, ControlListeners, NodeFacts};
 pub use emit_id::EmitId;
 pub use health::BusHealth;
 
@@ -115,11 +115,12 @@ pub trait Bus {
     /// Joins a channel; resolves when every later publication on it will arrive here. Joining twice is joining once.
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>>;
 
-    /// Says where what nodes tell each other goes. Called once.
-    fn attach_control(&self, nodes: Recipient<Control>);
+    /// Adds one to whom what nodes tell each other goes.
+    fn attach_control(&self, listener: Recipient<Control>);
 
-    /// Tells all nodes something, this one included; it may be lost.
-    fn announce(&self, message: &Control);
+    /// Tells all nodes something, this one included; resolves when the bus has taken it, and need not be awaited. A node
+    /// that does not hear the bus then is never told.
+    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>>;
 
     /// Leaves a channel.
     fn leave(&self, channel: &ChannelKey);

@@ -9,6 +9,7 @@ mod poller;
 mod slots;
 mod tick;
 mod turn;
+mod walk;
 
 use crate::passage::Passage;
 use crate::protocol::codes::CloseCode;
@@ -25,6 +26,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use turn::Turn;
+pub use walk::DisconnectUser;
+use walk::Walk;
 
 /// Checks new tokens of a session. Implemented by who knows keys.
 pub trait TokenJudge {
@@ -45,6 +48,7 @@ pub struct SessionHub {
     expiry: ExpiryQueue,
     /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
     farewells: ExpiryQueue,
+    walk: Walk,
     /// Until when, by the hub's clock, sessions were looked after.
     checked_until: u32,
     registry: Recipient<Requests>,
@@ -126,6 +130,7 @@ impl SessionHub {
             incoming: VecDeque::new(),
             expiry: ExpiryQueue::default(),
             farewells: ExpiryQueue::default(),
+            walk: Walk::default(),
             checked_until: 0,
             registry,
             judge,

@@ -52,6 +52,11 @@ impl Slots {
         self.slab.get(slot as usize).map(Session::reference)
     }
 
+    /// The session in a slot.
+    pub fn get(&self, slot: u32) -> Option<&Session> {
+        self.slab.get(slot as usize)
+    }
+
     /// Moves a session out.
     pub fn remove(&mut self, session: SessionRef) -> Option<Session> {
         if self.holds(session) { self.slab.try_remove(session.slot as usize) } else { None }

@@ -32,9 +32,10 @@ impl ActorFuture<SessionHub> for Turn {
         hub.read_clock();
         hub.hand_out();
         hub.on_unread();
+        hub.walk();
         let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
         hub.settle(ctx);
-        if !is_drained || !hub.incoming.is_empty() || !hub.ctx.unread.is_empty() {
+        if !is_drained || !hub.incoming.is_empty() || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
             task.waker().wake_by_ref();
         }
         Poll::Pending

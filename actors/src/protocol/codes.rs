@@ -89,6 +89,7 @@ pub enum CloseCode {
     InvalidPayload,
     TooBig,
     TokenRefused,
+    Disconnected,
     SilentTooLong,
     TooManyMessages,
     TooSlow,
@@ -96,7 +97,7 @@ pub enum CloseCode {
 
 impl CloseCode {
     /// Every code, in ascending order of its number.
-    pub const ALL: [CloseCode; 10] = [
+    pub const ALL: [CloseCode; 11] = [
         CloseCode::Normal,
         CloseCode::GoingAway,
         CloseCode::ProtocolError,
@@ -104,6 +105,7 @@ impl CloseCode {
         CloseCode::InvalidPayload,
         CloseCode::TooBig,
         CloseCode::TokenRefused,
+        CloseCode::Disconnected,
         CloseCode::SilentTooLong,
         CloseCode::TooManyMessages,
         CloseCode::TooSlow,
@@ -119,6 +121,7 @@ impl CloseCode {
             CloseCode::InvalidPayload => 1007,
             CloseCode::TooBig => 1009,
             CloseCode::TokenRefused => 4401,
+            CloseCode::Disconnected => 4403,
             CloseCode::SilentTooLong => 4408,
             CloseCode::TooManyMessages => 4429,
             CloseCode::TooSlow => 4430,
@@ -135,6 +138,7 @@ impl CloseCode {
             CloseCode::InvalidPayload => "text is not UTF-8",
             CloseCode::TooBig => "message too long",
             CloseCode::TokenRefused => "token bad or expired",
+            CloseCode::Disconnected => "ended by an administrator or by the application",
             CloseCode::SilentTooLong => "silent too long",
             CloseCode::TooManyMessages => "too many messages",
             CloseCode::TooSlow => "too slow to read",

@@ -169,6 +169,11 @@ impl Session {
         self.reference
     }
 
+    /// What its tokens said.
+    pub fn grant(&self) -> &Grant {
+        &self.grant
+    }
+
     /// When the session ends, in Unix seconds; the caller has its expiry queue look again then.
     pub fn note_end(&mut self) -> u64 {
         self.due_at = self.grant.expires_at();
@@ -188,9 +193,11 @@ impl Session {
             return;
         }
         self.phase = match code {
-            CloseCode::Normal | CloseCode::GoingAway | CloseCode::TokenRefused | CloseCode::SilentTooLong => {
-                Phase::AwaitingClose
-            }
+            CloseCode::Normal
+            | CloseCode::GoingAway
+            | CloseCode::TokenRefused
+            | CloseCode::Disconnected
+            | CloseCode::SilentTooLong => Phase::AwaitingClose,
             _ => Phase::Discarding,
         };
         self.ending = Some(Ending::Code(code));

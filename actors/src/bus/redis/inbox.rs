@@ -7,20 +7,19 @@
 
 use super::names::Names;
 use super::seldom::Seldom;
-use crate::bus::{ChannelKey, Control, Missed, Publication, Published, Subscriber};
+use crate::bus::{ChannelKey, ControlListeners, Missed, Publication, Published, Subscriber};
 use crate::counters::{Counters, Limit};
 use crate::passage::Passage;
 use crate::protocol::codes::GapReason;
-use actix::Recipient;
 use deadpool_redis::redis::{PushInfo, PushKind, Value};
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 
 /// See the module. Everything runs on the bus arbiter; the lock is asked for by the driver's signature only.
 pub(super) struct Inbox {
     subscriber: Subscriber,
-    nodes: Arc<OnceLock<Recipient<Control>>>,
+    listeners: ControlListeners,
     control_name: String,
     names: Names,
     room: Arc<Semaphore>,
@@ -39,14 +38,14 @@ impl Inbox {
     /// An inbox that holds at most `capacity` bytes of event data on the way.
     pub fn new(
         subscriber: Subscriber,
-        nodes: Arc<OnceLock<Recipient<Control>>>,
+        listeners: ControlListeners,
         names: Names,
         capacity: u32,
         counters: Arc<Counters>,
     ) -> Inbox {
         Inbox {
             subscriber,
-            nodes,
+            listeners,
             control_name: names.control(),
             names,
             room: Arc::new(Semaphore::new(capacity as usize)),
@@ -120,9 +119,8 @@ impl Inbox {
     }
 
     fn on_control(&self, data: &[u8]) {
-        if let (Ok(message), Some(nodes)) = (serde_json::from_slice(data), self.nodes.get()) {
-            // Some for each node every few seconds: needs no bound.
-            nodes.do_send(message);
+        if let Ok(message) = serde_json::from_slice(data) {
+            self.listeners.tell(&message);
         }
     }
 
@@ -218,7 +216,7 @@ mod tests {
         let subscriber = Subscriber { published: registry.clone().recipient(), missed: registry.clone().recipient() };
         let counters = Arc::new(Counters::default());
         // Three publications fill it, and two leave it less than half free.
-        let inbox = Inbox::new(subscriber, Arc::default(), Names::new("c:"), 900, counters.clone());
+        let inbox = Inbox::new(subscriber, ControlListeners::default(), Names::new("c:"), 900, counters.clone());
         let push = |events: &[&str]| {
             for event in events {
                 inbox.on_push(pushed(&format!("c:e:demo:{event}"), "17"));
@@ -243,7 +241,7 @@ mod tests {
     async fn a_loss_is_seen_once_and_forgotten_with_the_next_connection() {
         let registry = Registry::default().start();
         let subscriber = Subscriber { published: registry.clone().recipient(), missed: registry.recipient() };
-        let inbox = Inbox::new(subscriber, Arc::default(), Names::new("c:"), 900, Arc::default());
+        let inbox = Inbox::new(subscriber, ControlListeners::default(), Names::new("c:"), 900, Arc::default());
         inbox.on_push(PushInfo { kind: PushKind::Disconnection, data: Vec::new() });
         inbox.lost().await;
         inbox.on_push(PushInfo { kind: PushKind::Disconnection, data: Vec::new() });

@@ -19,7 +19,7 @@ mod subscriber;
 
 pub use address::{RedisAddress, RedisAddressError};
 
-use super::{Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Subscriber, Taken};
+use super::{Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, Once, Publication, Subscriber, Taken};
 use crate::counters::Counters;
 use actix::Recipient;
 use futures::future::{LocalBoxFuture, TryFutureExt, ready};
@@ -28,7 +28,7 @@ use names::Names;
 use publisher::{Call, Speaking, What};
 use seldom::Seldom;
 use std::cell::RefCell;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 use subscriber::{Hearing, Order};
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -57,7 +57,7 @@ pub struct RedisBus {
     /// What the tasks take with them when they start.
     ends: RefCell<Option<(mpsc::UnboundedReceiver<Order>, mpsc::UnboundedReceiver<Call>)>>,
     tasks: RefCell<Vec<JoinHandle<()>>>,
-    nodes: Arc<OnceLock<Recipient<Control>>>,
+    listeners: ControlListeners,
 }
 
 impl RedisBus {
@@ -74,7 +74,7 @@ impl RedisBus {
             calls,
             ends: RefCell::new(Some((ordered, called))),
             tasks: RefCell::default(),
-            nodes: Arc::default(),
+            listeners: ControlListeners::default(),
         }
     }
 
@@ -82,7 +82,7 @@ impl RedisBus {
         let (names, counters) = (self.names.clone(), self.counters.clone());
         let inbox = Arc::new(Inbox::new(
             subscriber,
-            self.nodes.clone(),
+            self.listeners.clone(),
             names.clone(),
             self.settings.queued_bytes,
             counters.clone(),
@@ -157,16 +157,17 @@ impl Bus for RedisBus {
         Box::pin(async move { answered.await.unwrap_or(Err(BusError::Unavailable)) })
     }
 
-    fn attach_control(&self, nodes: Recipient<Control>) {
-        let attached = self.nodes.set(nodes);
-        debug_assert!(attached.is_ok(), "a bus has one list of nodes");
+    fn attach_control(&self, listener: Recipient<Control>) {
+        self.listeners.add(listener);
     }
 
-    fn announce(&self, message: &Control) {
+    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>> {
         match serde_json::to_string(message) {
-            // Nobody waits for it.
-            Ok(text) => drop(self.call(What::Control(text))),
-            Err(error) => log::error!("a message to the other nodes can't be written: {error}"),
+            Ok(text) => Box::pin(self.call(What::Control(text)).map_ok(|_| ())),
+            Err(error) => {
+                log::error!("a message to the other nodes can't be written: {error}");
+                Box::pin(ready(Err(BusError::Unavailable)))
+            }
         }
     }
 

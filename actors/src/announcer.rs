@@ -1,0 +1,36 @@
+//! Tells all nodes what an operator asked for, over the bus.
+//!
+//! One actor on the bus arbiter, behind the HTTP API and the program's own watch over the catalogue. What is told means
+//! nothing to it; who acts on it is attached to the bus.
+
+use crate::bus::{BusError, Control, SharedBus};
+use actix::prelude::*;
+
+/// Tells all nodes, this one included; answered when the bus has taken it.
+#[derive(Message)]
+#[rtype(result = "Result<(), BusError>")]
+pub struct Announce(pub Control);
+
+/// See the module.
+pub struct Announcer {
+    bus: SharedBus,
+}
+
+impl Announcer {
+    /// Announces on `bus`.
+    pub fn new(bus: SharedBus) -> Announcer {
+        Announcer { bus }
+    }
+}
+
+impl Actor for Announcer {
+    type Context = Context<Self>;
+}
+
+impl Handler<Announce> for Announcer {
+    type Result = ResponseFuture<Result<(), BusError>>;
+
+    fn handle(&mut self, message: Announce, _: &mut Context<Self>) -> Self::Result {
+        self.bus.announce(&message.0)
+    }
+}

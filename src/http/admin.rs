@@ -1,0 +1,68 @@
+//! What an application with the scope `admin` may do to its project (docs/protocol.md §6, "Administration").
+//!
+//! A 200 says that the bus has taken the order: every node that hears the bus carries it out, this one too.
+
+use super::Doors;
+use super::call::{self, invalid, stopped};
+use super::error::HttpError;
+use crate::auth::{MAX_SUBJECT_BYTES, Scope};
+use actix_web::{HttpRequest, HttpResponse, web};
+use actors::announcer::Announce;
+use actors::bus::Control;
+use actors::protocol::messages::read_string;
+use bytes::Bytes;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// `POST /api/system-api/{project}/disconnect-user-ws`.
+pub async fn disconnect_user(
+    doors: web::Data<Doors>,
+    request: HttpRequest,
+    project: web::Path<String>,
+    payload: web::Payload,
+) -> HttpResponse {
+    let order = async {
+        let (project, body) = read_order(&doors, &request, &project, payload).await?;
+        let user = read_member(&body, "user", MAX_SUBJECT_BYTES)?;
+        log::info!("a user's sessions are ended by order: project={project}");
+        announce(&doors, Control::DisconnectUser { project, user: user.clone() }).await?;
+        Ok(json!({"user": user}))
+    };
+    answer(order.await)
+}
+
+/// Who may give orders to the project, and what they say.
+async fn read_order(
+    doors: &Doors,
+    request: &HttpRequest,
+    project: &str,
+    payload: web::Payload,
+) -> Result<(String, Bytes), HttpError> {
+    call::check_open(doors, request)?;
+    let token = call::check_application(doors, request, project, Scope::Admin).await?;
+    let body = call::read_json(doors, request, payload).await?;
+    Ok((token.project.to_string(), body))
+}
+
+/// A member of the body that must be a string of 1 to `most` bytes.
+fn read_member(body: &[u8], name: &str, most: usize) -> Result<String, HttpError> {
+    let members: HashMap<String, &RawValue> =
+        serde_json::from_slice(body).map_err(|_| invalid("the body is not a JSON object"))?;
+    let text = members.get(name).copied().and_then(read_string);
+    let text = text.filter(|text| (1..=most).contains(&text.len()));
+    let text = text.ok_or_else(|| invalid(format!("{name} must be a string of 1 to {most} bytes")))?;
+    Ok(text.into_owned())
+}
+
+/// Has the bus tell all nodes.
+async fn announce(doors: &Doors, order: Control) -> Result<(), HttpError> {
+    doors.announcer.send(Announce(order)).await.map_err(|_| stopped())?.map_err(|_| HttpError::bus_unavailable())
+}
+
+fn answer(outcome: Result<Value, HttpError>) -> HttpResponse {
+    match outcome {
+        Ok(data) => HttpResponse::Ok().json(json!({"success": true, "statusCode": 200, "data": data})),
+        Err(error) => error.response(),
+    }
+}

@@ -1,0 +1,116 @@
+//! What the routes of a project share: who calls, and the JSON that they send. Everything is judged in one order: the token,
+//! the type, the body.
+
+use super::Doors;
+use super::error::HttpError;
+use crate::auth::{ApiToken, Scope, TokenError};
+use crate::catalogue::KeyUse;
+use actix_web::http::{StatusCode, header};
+use actix_web::{HttpRequest, web};
+use actors::counters::Limit;
+use actors::protocol::codes::ErrorCode;
+use actors::protocol::messages::API_TOKEN;
+use bytes::{Bytes, BytesMut};
+use futures::StreamExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long a body may take to come: a caller that died within it must not hold a connection for ever.
+const BODY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Refuses a call to a node that stops, and one whose length is said in two ways.
+pub(super) fn check_open(doors: &Doors, request: &HttpRequest) -> Result<(), HttpError> {
+    if doors.is_draining() {
+        return Err(stopped());
+    }
+    let headers = request.headers();
+    if headers.contains_key(header::CONTENT_LENGTH) && headers.contains_key(header::TRANSFER_ENCODING) {
+        // RFC 9112 §6.1: whoever is in front may have read another body than we do.
+        return Err(invalid("Content-Length and Transfer-Encoding may not stand together"));
+    }
+    Ok(())
+}
+
+/// The API token of a call to a project's path, which must be of the project and have the scope.
+pub(super) async fn check_application(
+    doors: &Doors,
+    request: &HttpRequest,
+    project: &str,
+    scope: Scope,
+) -> Result<Arc<ApiToken>, HttpError> {
+    let of_api = |error| HttpError::of_token(error, KeyUse::Api);
+    let text = header_text(request, API_TOKEN).map_err(of_api)?.unwrap_or_default();
+    let token = doors.authenticator.verify_api(text).await.map_err(of_api)?;
+    if token.project.as_str() != project {
+        return Err(of_api(TokenError::ProjectMismatch));
+    }
+    token.require(scope).map_err(of_api)?;
+    Ok(token)
+}
+
+/// The body of a call that says that it is JSON; whether it is, its reader finds out.
+pub(super) async fn read_json(doors: &Doors, request: &HttpRequest, payload: web::Payload) -> Result<Bytes, HttpError> {
+    if !is_json(request) || is_encoded(request) {
+        let message = "send Content-Type: application/json, and no Content-Encoding";
+        return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::InvalidJson, message));
+    }
+    timeout(BODY_PATIENCE, read_body(doors, request, payload)).await.map_err(|_| late())?
+}
+
+/// A header as text; a header that is no text is no token.
+pub(super) fn header_text<'a>(request: &'a HttpRequest, name: &str) -> Result<Option<&'a str>, TokenError> {
+    let value = request.headers().get(name);
+    value.map(|value| value.to_str().map_err(|_| TokenError::Malformed)).transpose()
+}
+
+/// `application/json` or a `+json` type (RFC 6839 §3.1), whatever its parameters.
+fn is_json(request: &HttpRequest) -> bool {
+    let value = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+/// Whether the body is compressed or otherwise encoded (RFC 9110 §8.4): it is taken as it is, or not at all.
+fn is_encoded(request: &HttpRequest) -> bool {
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+async fn read_body(doors: &Doors, request: &HttpRequest, mut payload: web::Payload) -> Result<Bytes, HttpError> {
+    let limit = doors.settings.limits.emit_bytes;
+    let too_large = || {
+        doors.counters.count_limit(Limit::EmitBytes);
+        let message = format!("the body may have {limit} bytes: emit less at once, or raise limits.emit_bytes");
+        HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::PayloadTooLarge, message)
+    };
+    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok());
+    if announced.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {
+        return Err(too_large());
+    }
+    let mut body = BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| invalid("the body ended early or is not what its headers say"))?;
+        if body.len() + chunk.len() > limit {
+            return Err(too_large());
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+fn late() -> HttpError {
+    let message = "the body did not come within 10 seconds: send it again";
+    HttpError::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::InvalidJson, message)
+}
+
+/// 400, `INVALID_JSON`.
+pub(super) fn invalid(message: impl Into<String>) -> HttpError {
+    HttpError::bad_request(ErrorCode::InvalidJson, message)
+}
+
+/// What is answered where nobody is left to do it.
+pub(super) fn stopped() -> HttpError {
+    let message = "the node stops: nothing was told, try again";
+    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
+}

@@ -40,6 +40,7 @@ enum MetricName {
     BusLosses,
     Gaps,
     CatalogueFailures,
+    ProjectChanges,
     Nodes,
 }
 
@@ -62,6 +63,7 @@ impl MetricName {
             MetricName::BusLosses => "carillon_bus_losses",
             MetricName::Gaps => "carillon_gaps",
             MetricName::CatalogueFailures => "carillon_catalogue_failures",
+            MetricName::ProjectChanges => "carillon_project_changes",
             MetricName::Nodes => "carillon_nodes",
         }
     }
@@ -84,6 +86,7 @@ impl MetricName {
             MetricName::BusQueueBytes => "Bytes of event data between the bus and the sessions",
             MetricName::BusReady => "1 while the node hears its bus and publishes on it",
             MetricName::BusLosses => "How often a connection to the bus was lost",
+            MetricName::ProjectChanges => "Projects read again since the catalogue was changed",
             MetricName::Nodes => "Nodes heard of over the bus lately, this one included",
             MetricName::Gaps => "Subscriptions told that notifications may have been missed, by reason",
             MetricName::CatalogueFailures => "Look-ups in the catalogue that failed; what was read before serves on",
@@ -256,6 +259,7 @@ impl Collector for Collected {
         counter(&mut encoder, MetricName::Notifications, broker.notifications.value())?;
         counter(&mut encoder, MetricName::ConditionDrops, broker.condition_drops.value())?;
         counter(&mut encoder, MetricName::CatalogueFailures, self.catalogue_failures.value())?;
+        counter(&mut encoder, MetricName::ProjectChanges, broker.project_changes.value())?;
         let closes = Ending::all().map(|ending| (ending.label(), broker.closes(ending)));
         family(&mut encoder, MetricName::Closes, "code", closes)?;
         let limits = Limit::ALL.into_iter().map(|limit| (limit.as_str().to_owned(), broker.limits(limit)));

@@ -163,6 +163,8 @@ pub struct Counters {
     pub bus_queue_bytes: Gauge,
     /// Nodes that were heard of lately, this one included.
     pub nodes: Gauge,
+    /// Projects of the catalogue that this node was told to read again.
+    pub project_changes: Counter,
     /// How often the connection to the bus was lost, each of its halves counted.
     pub bus_losses: Counter,
     closes: [Counter; ENDINGS],

@@ -20,6 +20,16 @@ impl Fingerprint {
     }
 }
 
+/// Half a fingerprint: enough to tell a few from each other, such as the keys of a project.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Mark(u64);
+
+impl From<Fingerprint> for Mark {
+    fn from(fingerprint: Fingerprint) -> Mark {
+        Mark(fingerprint.high)
+    }
+}
+
 /// Makes fingerprints under one random key.
 #[derive(Clone, Default)]
 pub struct Fingerprints {

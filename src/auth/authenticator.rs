@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actors::counters::Counter;
+use actors::fingerprint::Mark;
 use quick_cache::sync::Cache;
 
 use super::compact::CompactToken;
 use super::numeric_date::Validity;
-use super::project_cache::{PreparedProject, ProjectCache};
+use super::project_cache::{ActiveKeys, PreparedProject, ProjectCache};
 use super::{Clock, Scope, Scopes, SystemClock, TokenError};
 use crate::catalogue::{Catalogue, KeyUse, ProjectName};
 
@@ -24,6 +25,8 @@ pub struct ApiToken {
     /// The claim `sub`, 1 to 256 bytes.
     pub application: Box<str>,
     pub scopes: Scopes,
+    /// The key that signed it.
+    pub key: Mark,
     /// The first whole second since 1970 at which the token is expired, without leeway; `None`: never.
     pub expires_at: Option<u64>,
 }
@@ -41,6 +44,8 @@ pub struct UserToken {
     pub project: ProjectName,
     /// The claim `sub`, 1 to 256 bytes.
     pub subject: Box<str>,
+    /// The key that signed it.
+    pub key: Mark,
     /// The first whole second since 1970 at which the token is expired, without leeway.
     pub expires_at: u64,
 }
@@ -96,6 +101,30 @@ impl Authenticator {
         self.projects.failed_look_ups()
     }
 
+    /// Has a project be read again before its tokens are good once more; `None`: every project. What is held goes on
+    /// serving where the catalogue is away.
+    pub fn expire(&self, project: Option<&ProjectName>) {
+        self.projects.expire(project);
+    }
+
+    /// The projects whose tokens were verified lately.
+    pub fn projects(&self) -> Vec<ProjectName> {
+        self.projects.names()
+    }
+
+    /// The active keys of a project, none where it is inactive or unknown.
+    ///
+    /// # Errors
+    /// [`TokenError::Unavailable`] where the catalogue does not answer now.
+    pub async fn active_keys(&self, project: &ProjectName) -> Result<ActiveKeys, TokenError> {
+        self.projects.active_keys(project).await
+    }
+
+    /// The mark of the application that a token names, the same for all of its tokens.
+    pub fn application(&self, token: &ApiToken) -> Mark {
+        self.projects.application(&token.project, &token.application)
+    }
+
     /// Verifies an API token.
     ///
     /// # Errors
@@ -119,7 +148,7 @@ impl Authenticator {
         let compact = CompactToken::parse(text)?;
         let claims = compact.claims()?;
         let project = self.projects.project(&claims.project()?).await?;
-        project.check_signature(KeyUse::Api, &compact)?;
+        let key = project.check_signature(KeyUse::Api, &compact)?;
 
         claims.check_parties(&project.project)?;
         let validity = claims.validity()?;
@@ -128,6 +157,7 @@ impl Authenticator {
             project: project.project.name.clone(),
             application: claims.subject()?,
             scopes: claims.scopes()?,
+            key,
             expires_at: validity.expires.map(|date| date.whole_seconds()),
         });
         if text.len() <= MAX_SEEN_BYTES {
@@ -151,7 +181,7 @@ impl Authenticator {
             return Err(TokenError::ProjectMismatch);
         }
         let project = self.projects.project(project).await?;
-        project.check_signature(KeyUse::User, &compact)?;
+        let key = project.check_signature(KeyUse::User, &compact)?;
 
         claims.check_parties(&project.project)?;
         let validity = claims.validity()?;
@@ -160,6 +190,7 @@ impl Authenticator {
         Ok(UserToken {
             project: project.project.name.clone(),
             subject: claims.subject()?,
+            key,
             expires_at: expires.whole_seconds(),
         })
     }

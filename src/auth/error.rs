@@ -30,6 +30,8 @@ pub enum TokenError {
     AlgorithmMismatch,
     #[error("the project in its claims does not exist here: make the project, or mend the claim")]
     UnknownProject,
+    #[error("the project in its claims is disabled: enable it, or use another project")]
+    InactiveProject,
     /// The token is of another project than the one that it is used with.
     #[error("of another project: use a token of this project")]
     ProjectMismatch,
@@ -70,6 +72,7 @@ impl TokenError {
             | TokenError::UnknownKey
             | TokenError::AlgorithmMismatch
             | TokenError::UnknownProject
+            | TokenError::InactiveProject
             | TokenError::Claims(_) => ErrorCode::TokenInvalid,
         }
     }

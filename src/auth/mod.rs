@@ -11,6 +11,7 @@ mod clock;
 mod compact;
 mod error;
 mod issue;
+mod kept;
 mod numeric_date;
 mod project_cache;
 mod scope;
@@ -23,7 +24,9 @@ pub use authenticator::{ApiToken, Authenticator, UserToken};
 pub use clock::{Clock, SystemClock};
 pub use error::TokenError;
 pub use issue::{IssueError, issue_api, issue_user};
+pub use project_cache::ActiveKeys;
 pub use scope::{Scope, ScopeError, Scopes};
+pub use verifier::{UnusableKey, check_key};
 
 /// The longest token in bytes: headers of most servers end there, and it bounds the work before a signature is known to be good.
 pub const MAX_TOKEN_BYTES: usize = 8_192;

@@ -1,29 +1,22 @@
-//! Projects with their keys made ready, kept for `catalogue.cache_seconds`.
-//!
-//! Bounded in number, so that tokens with made-up projects can't grow memory; such a name is remembered as unknown for a
-//! short while, so that they can't keep the catalogue busy either. Callers that miss the same project at once share one look-up.
+//! Projects with their keys made ready, kept as `kept.rs` says.
 
-use std::convert::Infallible;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::hash::Hash;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actors::counters::Counter;
-use quick_cache::sync::Cache;
+use actors::fingerprint::{Fingerprints, Mark};
 
 use super::compact::CompactToken;
+use super::kept::{Kept, Unavailable};
 use super::verifier::Verifier;
 use super::{Clock, TokenError};
-use crate::catalogue::{Catalogue, Key, KeyUse, Project, ProjectName};
+use crate::catalogue::{Catalogue, Key, KeyMaterial, KeyUse, Project, ProjectName};
 
 /// Names held at once, known and unknown ones: at a few hundred bytes each about a megabyte.
 const MAX_PROJECTS: usize = 4_096;
 /// Keys of one use that a project may have active: without `kid` a token is tried with each.
 const MAX_KEYS_OF_A_USE: usize = 16;
-/// How long a name stays unknown: a project made on the command line works after that.
-const UNKNOWN_AGE: Duration = Duration::from_secs(2);
-/// How long after a failed look-up what is held goes on serving, until the next look-up.
-const RETRY_AGE: Duration = Duration::from_secs(1);
 
 /// A project and its keys, made ready. A new one is made only when something in the project changed.
 pub(super) struct PreparedProject {
@@ -32,38 +25,26 @@ pub(super) struct PreparedProject {
     user_keys: Vec<Verifier>,
 }
 
+/// The marks of a project's active keys: what a session must have been let in with. None where the project is inactive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActiveKeys {
+    pub api: Vec<Mark>,
+    pub user: Vec<Mark>,
+}
+
 /// The cache over the catalogue.
 pub(super) struct ProjectCache {
     catalogue: Arc<dyn Catalogue>,
-    clock: Arc<dyn Clock>,
-    max_age: Duration,
-    slots: Cache<ProjectName, Arc<Slot>>,
+    kept: Kept<ProjectName, Arc<PreparedProject>>,
+    fingerprints: Fingerprints,
     failed_look_ups: Arc<Counter>,
-}
-
-/// One name's place.
-#[derive(Default)]
-struct Slot {
-    held: RwLock<Option<Held>>,
-    /// Look-ups that failed with nothing held.
-    failures: AtomicU64,
-    /// Whoever has it looks the name up; the others wait for the answer. Guards no data.
-    turn: tokio::sync::Mutex<()>,
-}
-
-#[derive(Clone)]
-struct Held {
-    /// `None`: there is no such project.
-    project: Option<Arc<PreparedProject>>,
-    since: Duration,
-    age: Duration,
-    /// Whether the last look-up failed, so that this is older than it should be.
-    is_stretched: bool,
 }
 
 impl ProjectCache {
     pub fn new(catalogue: Arc<dyn Catalogue>, clock: Arc<dyn Clock>, max_age: Duration) -> Self {
-        ProjectCache { catalogue, clock, max_age, slots: Cache::new(MAX_PROJECTS), failed_look_ups: Arc::default() }
+        let failed_look_ups = Arc::default();
+        let kept = Kept::new(MAX_PROJECTS, max_age, clock, Arc::clone(&failed_look_ups));
+        ProjectCache { catalogue, kept, fingerprints: Fingerprints::default(), failed_look_ups }
     }
 
     /// Whether the catalogue has been reached since the start.
@@ -79,99 +60,75 @@ impl ProjectCache {
     /// The project as it was at most `catalogue.cache_seconds` ago.
     ///
     /// # Errors
-    /// [`TokenError::UnknownProject`]; [`TokenError::Unavailable`] where the catalogue fails and nothing is held.
+    /// [`TokenError::UnknownProject`]; [`TokenError::InactiveProject`]; [`TokenError::Unavailable`] where the catalogue
+    /// fails and nothing is held.
     pub async fn project(&self, name: &ProjectName) -> Result<Arc<PreparedProject>, TokenError> {
-        let Ok(slot) = self.slots.get_or_insert_with(name, || Ok::<_, Infallible>(Arc::default()));
-        if let Some(held) = slot.fresh(self.clock.now()) {
-            return held.answer();
-        }
-        let failures = slot.failures.load(Ordering::Relaxed);
-        let _turn = match slot.held().filter(|held| held.is_stretched) {
-            // One asks a catalogue that is away, which may take seconds; the others need not wait for that.
-            Some(held) => match slot.turn.try_lock() {
-                Ok(turn) => turn,
-                Err(_) => return held.answer(),
-            },
-            None => slot.turn.lock().await,
-        };
-        if let Some(held) = slot.fresh(self.clock.now()) {
-            return held.answer();
-        }
-        // Whoever waited for a look-up shares its failure too: one after the other, a crowd would wait for minutes.
-        if slot.failures.load(Ordering::Relaxed) != failures {
+        let found = self.find(name).await.map_err(|Unavailable| TokenError::Unavailable)?;
+        let found = found.ok_or(TokenError::UnknownProject)?;
+        if found.project.active { Ok(found) } else { Err(TokenError::InactiveProject) }
+    }
+
+    /// The marks of the project's keys as the catalogue has them.
+    ///
+    /// # Errors
+    /// [`TokenError::Unavailable`] where the catalogue fails, even if something is held.
+    pub async fn active_keys(&self, name: &ProjectName) -> Result<ActiveKeys, TokenError> {
+        let found = self.find(name).await.map_err(|Unavailable| TokenError::Unavailable)?;
+        if self.kept.is_stretched(name) {
             return Err(TokenError::Unavailable);
         }
-        let held = self.look_up(name, slot.held()).await.inspect_err(|_| {
-            slot.failures.fetch_add(1, Ordering::Relaxed);
-        })?;
-        slot.hold(held.clone());
-        held.answer()
+        let found = found.filter(|found| found.project.active);
+        Ok(found.map_or_else(ActiveKeys::default, |found| found.active_keys()))
     }
 
-    async fn look_up(&self, name: &ProjectName, before: Option<Held>) -> Result<Held, TokenError> {
-        let before = before.and_then(|held| held.project);
-        let found = self.catalogue.project(name).await;
-        self.failed_look_ups.add(u64::from(found.is_err()));
-        let since = self.clock.now();
-        match (found, before) {
-            (Ok(found), before) => Ok(Held {
-                age: if found.is_some() { self.max_age } else { self.max_age.min(UNKNOWN_AGE) },
-                project: found.map(|project| prepare_or_keep(project, before)),
-                since,
-                is_stretched: false,
-            }),
-            (Err(error), Some(before)) => {
-                log::warn!("catalogue look-up failed, keys held before go on serving: project={name} cause={error}");
-                Ok(Held { project: Some(before), since, age: RETRY_AGE, is_stretched: true })
-            }
-            (Err(error), None) => {
-                log::warn!("catalogue look-up failed: project={name} cause={error}");
-                Err(TokenError::Unavailable)
-            }
+    /// Has a project be read again before it serves once more; `None`: all of them.
+    pub fn expire(&self, name: Option<&ProjectName>) {
+        self.kept.expire(|held| name.is_none_or(|name| name == held));
+    }
+
+    /// The projects that are held.
+    pub fn names(&self) -> Vec<ProjectName> {
+        self.kept.names()
+    }
+
+    /// The mark of an application of a project.
+    pub fn application(&self, project: &ProjectName, name: &str) -> Mark {
+        self.fingerprints.of(|hasher| ("application", project.as_str(), name).hash(hasher)).into()
+    }
+
+    async fn find(&self, name: &ProjectName) -> Result<Option<Arc<PreparedProject>>, Unavailable> {
+        let look_up = async |before| {
+            let found = self.catalogue.project(name).await?;
+            Ok(found.map(|project| self.prepare_or_keep(project, before)))
+        };
+        self.kept.find(name, look_up).await
+    }
+
+    /// Keeps the project that was there where nothing changed, so that what hangs on it (cached tokens) lives on.
+    fn prepare_or_keep(&self, project: Project, before: Option<Arc<PreparedProject>>) -> Arc<PreparedProject> {
+        match before {
+            Some(before) if before.project == project => before,
+            _ => Arc::new(PreparedProject::new(project, &self.fingerprints)),
         }
-    }
-}
-
-impl Slot {
-    fn held(&self) -> Option<Held> {
-        self.held.read().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn hold(&self, held: Held) {
-        *self.held.write().unwrap_or_else(PoisonError::into_inner) = Some(held);
-    }
-
-    /// What is held, unless it is too old, or from the future because the clock was set back.
-    fn fresh(&self, now: Duration) -> Option<Held> {
-        self.held().filter(|held| now.checked_sub(held.since).is_some_and(|age| age < held.age))
-    }
-}
-
-impl Held {
-    fn answer(self) -> Result<Arc<PreparedProject>, TokenError> {
-        self.project.ok_or(TokenError::UnknownProject)
-    }
-}
-
-/// Keeps the project that was there where nothing changed, so that what hangs on it (cached tokens) lives on.
-fn prepare_or_keep(project: Project, before: Option<Arc<PreparedProject>>) -> Arc<PreparedProject> {
-    match before {
-        Some(before) if before.project == project => before,
-        _ => Arc::new(PreparedProject::new(project)),
     }
 }
 
 impl PreparedProject {
-    fn new(project: Project) -> Self {
+    fn new(project: Project, fingerprints: &Fingerprints) -> Self {
         PreparedProject {
-            api_keys: prepare_keys(&project, KeyUse::Api),
-            user_keys: prepare_keys(&project, KeyUse::User),
+            api_keys: prepare_keys(&project, KeyUse::Api, fingerprints),
+            user_keys: prepare_keys(&project, KeyUse::User, fingerprints),
             project,
         }
     }
 
-    /// Checks that an active key of this use signed the token with its own algorithm.
-    pub fn check_signature(&self, key_use: KeyUse, token: &CompactToken<'_>) -> Result<(), TokenError> {
+    fn active_keys(&self) -> ActiveKeys {
+        let marks = |keys: &[Verifier]| keys.iter().map(|key| key.mark).collect();
+        ActiveKeys { api: marks(&self.api_keys), user: marks(&self.user_keys) }
+    }
+
+    /// Checks that an active key of this use signed the token with its own algorithm; answers the key's mark.
+    pub fn check_signature(&self, key_use: KeyUse, token: &CompactToken<'_>) -> Result<Mark, TokenError> {
         let keys = match key_use {
             KeyUse::Api => &self.api_keys,
             KeyUse::User => &self.user_keys,
@@ -183,26 +140,26 @@ impl PreparedProject {
     }
 }
 
-fn check_named_key(keys: &[Verifier], key_id: &str, token: &CompactToken<'_>) -> Result<(), TokenError> {
+fn check_named_key(keys: &[Verifier], key_id: &str, token: &CompactToken<'_>) -> Result<Mark, TokenError> {
     let key = keys.iter().find(|key| key.key_id == key_id).ok_or(TokenError::UnknownKey)?;
     if key.algorithm != token.algorithm {
         return Err(TokenError::AlgorithmMismatch);
     }
-    if key.verifies(token) { Ok(()) } else { Err(TokenError::BadSignature) }
+    if key.verifies(token) { Ok(key.mark) } else { Err(TokenError::BadSignature) }
 }
 
-fn check_each_key(keys: &[Verifier], token: &CompactToken<'_>) -> Result<(), TokenError> {
+fn check_each_key(keys: &[Verifier], token: &CompactToken<'_>) -> Result<Mark, TokenError> {
     let mut refusal = TokenError::UnknownKey;
     for key in keys.iter().filter(|key| key.algorithm == token.algorithm) {
         if key.verifies(token) {
-            return Ok(());
+            return Ok(key.mark);
         }
         refusal = TokenError::BadSignature;
     }
     Err(refusal)
 }
 
-fn prepare_keys(project: &Project, key_use: KeyUse) -> Vec<Verifier> {
+fn prepare_keys(project: &Project, key_use: KeyUse, fingerprints: &Fingerprints) -> Vec<Verifier> {
     let active = |key: &&Key| key.active && key.key_use == key_use;
     let count = project.keys.iter().filter(active).count();
     if count > MAX_KEYS_OF_A_USE {
@@ -217,12 +174,22 @@ fn prepare_keys(project: &Project, key_use: KeyUse) -> Vec<Verifier> {
         .iter()
         .filter(active)
         .take(MAX_KEYS_OF_A_USE)
-        .filter_map(|key| prepare_key(&project.name, key))
+        .filter_map(|key| prepare_key(&project.name, key, fingerprints))
         .collect()
 }
 
-fn prepare_key(project: &ProjectName, key: &Key) -> Option<Verifier> {
-    Verifier::prepare(key)
+fn prepare_key(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) -> Option<Verifier> {
+    Verifier::prepare(key, mark(project, key, fingerprints))
         .inspect_err(|cause| log::warn!("key can't be used: project={project} key={} cause={cause}", key.id))
         .ok()
+}
+
+/// The same for the same key of a project, however often it is made ready; another where anything in it changed.
+fn mark(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) -> Mark {
+    let material = match &key.material {
+        KeyMaterial::Secret(secret) => secret.as_slice(),
+        KeyMaterial::PublicPem(pem) => pem.as_bytes(),
+    };
+    let facts = ("key", project.as_str(), &key.id, key.key_use, key.algorithm, material);
+    fingerprints.of(|hasher| facts.hash(hasher)).into()
 }

@@ -3,6 +3,7 @@
 //! HMAC is prepared here: the two key blocks are hashed once, not at each token. Its comparison takes constant time inside
 //! `hmac` (`Mac::verify_slice`). RSA, ECDSA and EdDSA go through `jsonwebtoken`; they compare public values.
 
+use actors::fingerprint::Mark;
 use hmac::{Hmac, KeyInit as _, Mac};
 use jsonwebtoken::crypto::CryptoProvider;
 use jsonwebtoken::{Algorithm as PublicAlgorithm, DecodingKey};
@@ -19,6 +20,8 @@ const MIN_RSA_BITS: usize = 2_048;
 pub(super) struct Verifier {
     pub key_id: String,
     pub algorithm: Algorithm,
+    /// Stands for the key where it is compared with others.
+    pub mark: Mark,
     method: Method,
 }
 
@@ -31,7 +34,7 @@ enum Method {
 
 /// Why a key of the catalogue can't verify anything. Holds nothing of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-pub(super) enum UnusableKey {
+pub enum UnusableKey {
     #[error("its secret is shorter than the algorithm's hash (RFC 7518 section 3.2)")]
     ShortSecret,
     #[error("its RSA modulus is shorter than 2048 bits (RFC 7518 section 3.3)")]
@@ -40,14 +43,22 @@ pub(super) enum UnusableKey {
     WrongMaterial,
 }
 
+/// Says why a key could never verify a token, if it could not.
+///
+/// # Errors
+/// [`UnusableKey`].
+pub fn check_key(key: &Key) -> Result<(), UnusableKey> {
+    Verifier::prepare(key, Mark::default()).map(drop)
+}
+
 impl Verifier {
     /// Makes a key ready, or says why it never verifies a token.
-    pub fn prepare(key: &Key) -> Result<Self, UnusableKey> {
+    pub fn prepare(key: &Key, mark: Mark) -> Result<Self, UnusableKey> {
         let method = match &key.material {
             KeyMaterial::Secret(secret) => prepare_secret(key.algorithm, secret)?,
             KeyMaterial::PublicPem(pem) => prepare_public(key.algorithm, pem)?,
         };
-        Ok(Verifier { key_id: key.id.clone(), algorithm: key.algorithm, method })
+        Ok(Verifier { key_id: key.id.clone(), algorithm: key.algorithm, mark, method })
     }
 
     /// Whether this key signed the token. The caller has compared the algorithms.

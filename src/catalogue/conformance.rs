@@ -1,6 +1,9 @@
 //! What every catalogue must do, as one suite over the trait.
 
-use super::{Algorithm, Catalogue, CatalogueError, Key, KeyMaterial, KeyUse, Project, ProjectName};
+use super::{
+    Algorithm, Catalogue, CatalogueError, EventDefinition, EventMode, Key, KeyMaterial, KeyUse, Project, ProjectName,
+    revoke_key,
+};
 
 /// Runs the suite over an empty catalogue.
 pub(super) async fn assert_conforms(catalogue: &dyn Catalogue) {
@@ -10,6 +13,9 @@ pub(super) async fn assert_conforms(catalogue: &dyn Catalogue) {
     second_project_of_a_name_is_refused_and_changes_nothing(catalogue).await;
     key_is_added_behind_the_others_and_replaced_in_place(catalogue).await;
     key_of_an_unknown_project_is_refused(catalogue).await;
+    key_is_revoked_and_stays_where_it_was(catalogue).await;
+    project_is_replaced_and_keeps_its_keys(catalogue).await;
+    events_come_back_as_they_were_put_each_in_its_project(catalogue).await;
 }
 
 fn name(text: &str) -> ProjectName {
@@ -23,8 +29,10 @@ fn key(id: &str, algorithm: Algorithm, material: KeyMaterial) -> Key {
 fn shop() -> Project {
     Project {
         name: name("shop"),
+        active: true,
         audience: Some("https://shop.example/'; DROP TABLE keys".to_owned()),
         issuer: Some("é".to_owned()),
+        events: EventMode::Open,
         keys: vec![
             key("z", Algorithm::HS512, KeyMaterial::Secret(vec![0, 255, 39])),
             key("a", Algorithm::EdDSA, KeyMaterial::PublicPem("pem".to_owned())),
@@ -69,5 +77,52 @@ async fn key_is_added_behind_the_others_and_replaced_in_place(catalogue: &dyn Ca
 
 async fn key_of_an_unknown_project_is_refused(catalogue: &dyn Catalogue) {
     let refusal = catalogue.put_key(&name("nobody"), &shop().keys[0]).await.unwrap_err();
+    assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
+}
+
+async fn key_is_revoked_and_stays_where_it_was(catalogue: &dyn Catalogue) {
+    let mut expected = catalogue.project(&name("shop")).await.unwrap().unwrap();
+    for _ in 0..2 {
+        assert!(revoke_key(catalogue, &name("shop"), "a").await.unwrap());
+        expected.keys[1].active = false;
+        assert_eq!(catalogue.project(&name("shop")).await.unwrap().as_ref(), Some(&expected));
+    }
+    assert!(!revoke_key(catalogue, &name("shop"), "A").await.unwrap());
+    let refusal = revoke_key(catalogue, &name("nobody"), "a").await.unwrap_err();
+    assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
+}
+
+async fn project_is_replaced_and_keeps_its_keys(catalogue: &dyn Catalogue) {
+    let mut expected = catalogue.project(&name("shop")).await.unwrap().unwrap();
+    expected.active = false;
+    expected.audience = None;
+    expected.events = EventMode::Defined;
+    let without_keys = Project { keys: Vec::new(), ..expected.clone() };
+    catalogue.put_project(&without_keys).await.unwrap();
+    assert_eq!(catalogue.project(&name("shop")).await.unwrap(), Some(expected));
+    let refusal = catalogue.put_project(&Project::new(name("nobody"))).await.unwrap_err();
+    assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
+    assert_eq!(catalogue.projects().await.unwrap(), [name("demo"), name("shop")]);
+}
+
+async fn events_come_back_as_they_were_put_each_in_its_project(catalogue: &dyn Catalogue) {
+    let (demo, shop) = (ProjectName::demo(), name("shop"));
+    let mut orders = EventDefinition::new("orders/'; DROP TABLE events \u{fc}");
+    assert_eq!(catalogue.event(&shop, &orders.name).await.unwrap(), None);
+    catalogue.put_event(&shop, &orders).await.unwrap();
+    assert_eq!(catalogue.event(&shop, &orders.name).await.unwrap().as_ref(), Some(&orders));
+    orders.active = false;
+    orders.subscribers = Some(vec!["web".to_owned(), "\"app\"".to_owned()]);
+    orders.emitters = Some(Vec::new());
+    catalogue.put_event(&shop, &orders).await.unwrap();
+    assert_eq!(catalogue.event(&shop, &orders.name).await.unwrap().as_ref(), Some(&orders));
+    let bills = EventDefinition::new("bills");
+    catalogue.put_event(&shop, &bills).await.unwrap();
+    assert_eq!(catalogue.events(&shop).await.unwrap(), [bills.clone(), orders]);
+    for (project, event) in [(&demo, "bills"), (&shop, "Bills"), (&name("nobody"), "bills")] {
+        assert_eq!(catalogue.event(project, event).await.unwrap(), None);
+    }
+    assert_eq!(catalogue.events(&name("nobody")).await.unwrap(), []);
+    let refusal = catalogue.put_event(&name("nobody"), &bills).await.unwrap_err();
     assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
 }

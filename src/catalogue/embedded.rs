@@ -4,6 +4,7 @@
 //! is recovered by SQLite at the next opening. One connection a process, used by one blocking thread at a time: callers
 //! wait as futures, so that a flood of look-ups can't fill the runtime's blocking threads.
 
+mod schema;
 mod statements;
 
 use std::path::{Path, PathBuf};
@@ -14,36 +15,18 @@ use futures::future::{BoxFuture, FutureExt as _};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::sync::Mutex;
 
-use self::statements::{has_any_project, has_project, insert_project, read_project, write_key};
+use self::schema::ensure_schema;
+use self::statements::{
+    has_any_project, has_project, insert_project, list_projects, read_event, read_events, read_project, write_event,
+    write_key, write_project,
+};
 use super::data_folder::open_private_file;
-use super::{Catalogue, CatalogueError, Key, KeyUse, Project, ProjectName};
+use super::{Catalogue, CatalogueError, EventDefinition, Key, KeyUse, Project, ProjectName};
 
 const FILE_NAME: &str = "carillon.sqlite3";
 /// How long a statement waits for another process's write; those are single rows and take milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// The version of [`SCHEMA`], kept in the file's `user_version`; 0 is an empty file.
-const SCHEMA_VERSION: i64 = 1;
-const SCHEMA: &str = "
-CREATE TABLE projects (
-    name TEXT PRIMARY KEY,
-    audience TEXT,
-    issuer TEXT
-) STRICT, WITHOUT ROWID;
-CREATE TABLE keys (
-    position INTEGER PRIMARY KEY,
-    project TEXT NOT NULL REFERENCES projects (name),
-    id TEXT NOT NULL,
-    key_use TEXT NOT NULL,
-    algorithm TEXT NOT NULL,
-    secret BLOB,
-    public_pem TEXT,
-    active INTEGER NOT NULL,
-    UNIQUE (project, id),
-    CHECK ((secret IS NULL) <> (public_pem IS NULL))
-) STRICT;
-";
-
-/// Projects and keys in `carillon.sqlite3` of the data folder.
+/// Projects, keys and events in `carillon.sqlite3` of the data folder.
 ///
 /// Its calls need a tokio runtime, for the blocking thread.
 pub struct EmbeddedCatalogue {
@@ -104,6 +87,58 @@ impl Catalogue for EmbeddedCatalogue {
         .boxed()
     }
 
+    fn put_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        let project = project.clone();
+        self.with_connection(move |connection| {
+            let transaction = write_transaction(connection)?;
+            write_project(&transaction, &project)?;
+            Ok(transaction.commit()?)
+        })
+        .boxed()
+    }
+
+    fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>> {
+        self.with_connection(|connection| list_projects(connection)).boxed()
+    }
+
+    fn event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<EventDefinition>, CatalogueError>> {
+        let (project, name) = (project.clone(), name.to_owned());
+        self.with_connection(move |connection| read_event(connection, &project, &name)).boxed()
+    }
+
+    fn events<'a>(&'a self, project: &'a ProjectName) -> BoxFuture<'a, Result<Vec<EventDefinition>, CatalogueError>> {
+        let project = project.clone();
+        self.with_connection(move |connection| read_events(connection, &project)).boxed()
+    }
+
+    fn put_event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        event: &'a EventDefinition,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        let (project, event) = (project.clone(), event.clone());
+        self.with_connection(move |connection| {
+            let transaction = write_transaction(connection)?;
+            if !has_project(&transaction, &project)? {
+                return Err(CatalogueError::ProjectUnknown(project));
+            }
+            write_event(&transaction, &project, &event)?;
+            Ok(transaction.commit()?)
+        })
+        .boxed()
+    }
+
+    fn version(&self) -> BoxFuture<'_, Result<Option<i64>, CatalogueError>> {
+        self.with_connection(|connection| {
+            Ok(connection.pragma_query_value(None, "data_version", |row| row.get(0)).map(Some)?)
+        })
+        .boxed()
+    }
+
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
         self.with_connection(|connection| {
             let transaction = write_transaction(connection)?;
@@ -135,23 +170,10 @@ fn open_connection(file: &Path) -> Result<Connection, CatalogueError> {
         Ok((connection, version))
     });
     match opened {
-        Ok((connection, SCHEMA_VERSION)) => Ok(connection),
-        Ok((_, found)) => Err(CatalogueError::TooNew { file: PathBuf::from(file), found, known: SCHEMA_VERSION }),
+        Ok((connection, schema::VERSION)) => Ok(connection),
+        Ok((_, found)) => Err(CatalogueError::TooNew { file: PathBuf::from(file), found, known: schema::VERSION }),
         Err(source) => Err(CatalogueError::Opening { file: PathBuf::from(file), source: source.into() }),
     }
-}
-
-/// Makes the tables of an empty file, and answers the version that the file has then.
-fn ensure_schema(connection: &mut Connection) -> rusqlite::Result<i64> {
-    let transaction = write_transaction(connection)?;
-    let found = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if found != 0 {
-        return Ok(found);
-    }
-    transaction.execute_batch(SCHEMA)?;
-    transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
-    transaction.commit()?;
-    Ok(SCHEMA_VERSION)
 }
 
 /// A transaction that has the write lock from its start: two processes that read first and write then would each refuse the other.

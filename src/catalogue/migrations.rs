@@ -35,10 +35,16 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: [Migration; 1] = [Migration {
-    name: "0001_projects_keys_events",
-    text: include_str!("../../migrations/0001_projects_keys_events.json"),
-}];
+const MIGRATIONS: [Migration; 2] = [
+    Migration {
+        name: "0001_projects_keys_events",
+        text: include_str!("../../migrations/0001_projects_keys_events.json"),
+    },
+    Migration {
+        name: "0002_states_and_event_rules",
+        text: include_str!("../../migrations/0002_states_and_event_rules.json"),
+    },
+];
 
 /// What a file of `migrations/` holds.
 #[derive(Deserialize)]

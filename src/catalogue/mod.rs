@@ -1,4 +1,4 @@
-//! Where projects and their keys live: the contract between the program and its store.
+//! Where projects, their keys and their events live: the contract between the program and its store.
 //!
 //! Knows names and keys as data. It must never know a token, a signature or HTTP: what a key is used for
 //! stands in `auth`. Implementations: `embedded.rs` (SQLite in the data folder), `mongo.rs` (a MongoDB that nodes share).
@@ -8,6 +8,7 @@
 mod conformance;
 mod data_folder;
 mod embedded;
+mod event;
 mod key;
 mod migrations;
 mod mongo;
@@ -22,12 +23,13 @@ use futures::future::BoxFuture;
 use thiserror::Error;
 
 pub use embedded::EmbeddedCatalogue;
+pub use event::{EventDefinition, EventMode};
 pub use key::{Algorithm, Key, KeyMaterial, KeyUse};
 pub use mongo::MongoCatalogue;
 pub use node_lock::NodeLock;
 pub use project::{Project, ProjectName, ProjectNameError};
 
-/// Where projects and keys live.
+/// Where projects, keys and events live.
 ///
 /// Asked at the door only, through the cache of `auth`: an answer may take milliseconds, but a call must
 /// never block its worker thread.
@@ -42,6 +44,34 @@ pub trait Catalogue: Send + Sync {
     /// Adds a key to a project, or replaces the project's key of the same id (which is how a key is switched off).
     fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
+    /// Replaces everything of a project but its keys; [`CatalogueError::ProjectUnknown`] where there is none of its name.
+    fn put_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>>;
+
+    /// The names of all projects, in ascending order.
+    fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>>;
+
+    /// Reads one event of a project, an inactive one too; `None` where it is not defined.
+    fn event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<EventDefinition>, CatalogueError>>;
+
+    /// Reads all events of a project in the order of their names' bytes; none where there is no such project.
+    fn events<'a>(&'a self, project: &'a ProjectName) -> BoxFuture<'a, Result<Vec<EventDefinition>, CatalogueError>>;
+
+    /// Adds an event to a project, or replaces the project's event of the same name.
+    fn put_event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        event: &'a EventDefinition,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>>;
+
+    /// A number that is another one after each change by another process; `None` where this catalogue has none.
+    fn version(&self) -> BoxFuture<'_, Result<Option<i64>, CatalogueError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
     /// Gives an empty catalogue the project [`ProjectName::demo`] with one random HS256 key for each use.
     ///
     /// Answers whether it was made by this call: of several callers at once, in several processes too, one makes it.
@@ -52,6 +82,16 @@ pub trait Catalogue: Send + Sync {
     fn is_ready(&self) -> bool {
         true
     }
+}
+
+/// Switches a key off for good; `false` where the project has no key of this id. Doing it twice is doing it once.
+pub async fn revoke_key(catalogue: &dyn Catalogue, project: &ProjectName, id: &str) -> Result<bool, CatalogueError> {
+    let found = catalogue.project(project).await?;
+    let found = found.ok_or_else(|| CatalogueError::ProjectUnknown(project.clone()))?;
+    let Some(mut key) = found.keys.into_iter().find(|key| key.id == id) else { return Ok(false) };
+    key.active = false;
+    catalogue.put_key(project, &key).await?;
+    Ok(true)
 }
 
 /// What a database driver complained of; boxed, so that this contract knows no driver.

@@ -16,8 +16,8 @@ use mongodb::bson::oid::ObjectId;
 use mongodb::bson::{Document, doc};
 use mongodb::{Collection, Database};
 
-use self::documents::{KeyDocument, Place, ProjectDocument};
-use super::{Catalogue, CatalogueError, Key, KeyUse, Project, ProjectName, migrations};
+use self::documents::{EventDocument, KeyDocument, Place, ProjectDocument};
+use super::{Catalogue, CatalogueError, EventDefinition, Key, KeyUse, Project, ProjectName, migrations};
 use crate::settings::SecretUrl;
 
 pub(super) use self::connection::{is_duplicate, within};
@@ -28,7 +28,7 @@ const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often a new key of one id meets another of the same id, written at the same moment, before it gives up.
 const PUT_ATTEMPTS: usize = 3;
 
-/// Projects and keys in the collections `projects` and `keys` of a database.
+/// Projects, keys and events in the collections of these names of a database.
 pub struct MongoCatalogue {
     database: Database,
 }
@@ -53,16 +53,26 @@ impl MongoCatalogue {
         migrations::apply(&self.database).await
     }
 
-    fn projects(&self) -> Collection<ProjectDocument> {
+    fn project_documents(&self) -> Collection<ProjectDocument> {
         self.database.collection("projects")
     }
 
-    fn keys(&self) -> Collection<KeyDocument> {
+    fn key_documents(&self) -> Collection<KeyDocument> {
         self.database.collection("keys")
     }
 
+    fn event_documents(&self) -> Collection<EventDocument> {
+        self.database.collection("events")
+    }
+
+    /// The `_id` of a project that must be there.
+    async fn project_id(&self, name: &ProjectName) -> Result<String, CatalogueError> {
+        let found = self.find_project(name).await?;
+        Ok(found.ok_or_else(|| CatalogueError::ProjectUnknown(name.clone()))?.id)
+    }
+
     async fn find_project(&self, name: &ProjectName) -> Result<Option<ProjectDocument>, CatalogueError> {
-        Ok(self.projects().find_one(doc! { "name": name.as_str() }).await?)
+        Ok(self.project_documents().find_one(doc! { "name": name.as_str() }).await?)
     }
 
     async fn read_project(&self, name: &ProjectName) -> Result<Option<Project>, CatalogueError> {
@@ -70,21 +80,21 @@ impl MongoCatalogue {
             return Ok(None);
         };
         let order = doc! { "position": 1, "_id": 1 };
-        let cursor = self.keys().find(doc! { "project": &found.id }).sort(order).await?;
+        let cursor = self.key_documents().find(doc! { "project": &found.id }).sort(order).await?;
         let documents: Vec<KeyDocument> = cursor.try_collect().await?;
         let keys = documents.into_iter().map(Key::try_from).collect::<Result<_, _>>()?;
-        Ok(Some(Project { name: name.clone(), audience: found.audience, issuer: found.issuer, keys }))
+        found.into_project(name.clone(), keys).map(Some)
     }
 
     async fn insert_project(&self, project: &Project) -> Result<(), CatalogueError> {
         let id = ObjectId::new().to_hex();
         if !project.keys.is_empty() {
             let keys = (0..).zip(&project.keys).map(|(position, key)| KeyDocument::new(&id, key, position));
-            self.keys().insert_many(keys).await?;
+            self.key_documents().insert_many(keys).await?;
         }
-        match self.projects().insert_one(ProjectDocument::new(&id, project)).await {
+        match self.project_documents().insert_one(ProjectDocument::new(&id, project)).await {
             Err(error) if is_duplicate(&error) => {
-                self.keys().delete_many(doc! { "project": &id }).await?;
+                self.key_documents().delete_many(doc! { "project": &id }).await?;
                 Err(CatalogueError::ProjectExists(project.name.clone()))
             }
             outcome => Ok(outcome.map(drop)?),
@@ -92,19 +102,62 @@ impl MongoCatalogue {
     }
 
     async fn write_key(&self, project: &ProjectName, key: &Key) -> Result<(), CatalogueError> {
-        let found = self.find_project(project).await?;
-        let id = found.ok_or_else(|| CatalogueError::ProjectUnknown(project.clone()))?.id;
+        let id = self.project_id(project).await?;
         let places = self.database.collection::<Place>("keys");
         let named = doc! { "project": &id, "kid": &key.id };
         let mut attempts = 0..PUT_ATTEMPTS;
         loop {
             if let Some(place) = places.find_one(named.clone()).await? {
                 let replacement = KeyDocument::new(&id, key, place.position());
-                return Ok(self.keys().replace_one(named, replacement).await.map(drop)?);
+                return Ok(self.key_documents().replace_one(named, replacement).await.map(drop)?);
             }
             let last = places.find_one(doc! { "project": &id }).sort(doc! { "position": -1 }).await?;
             let position = last.map_or(0, |place| place.position().saturating_add(1));
-            match self.keys().insert_one(KeyDocument::new(&id, key, position)).await {
+            match self.key_documents().insert_one(KeyDocument::new(&id, key, position)).await {
+                Err(error) if is_duplicate(&error) && attempts.next().is_some() => {}
+                outcome => return Ok(outcome.map(drop)?),
+            }
+        }
+    }
+
+    async fn write_project(&self, project: &Project) -> Result<(), CatalogueError> {
+        let id = self.project_id(&project.name).await?;
+        let replacement = ProjectDocument::new(&id, project);
+        Ok(self.project_documents().replace_one(doc! { "_id": &id }, replacement).await.map(drop)?)
+    }
+
+    async fn list_projects(&self) -> Result<Vec<ProjectName>, CatalogueError> {
+        let mut documents =
+            self.database.collection::<Document>("projects").find(doc! {}).sort(doc! { "name": 1 }).await?;
+        let unreadable = || CatalogueError::Unreadable("a project's name");
+        let mut names = Vec::new();
+        while let Some(document) = documents.try_next().await? {
+            let name = document.get_str("name").map_err(|_| unreadable())?;
+            names.push(ProjectName::parse(name).map_err(|_| unreadable())?);
+        }
+        Ok(names)
+    }
+
+    async fn read_event(&self, project: &ProjectName, name: &str) -> Result<Option<EventDefinition>, CatalogueError> {
+        let Some(project) = self.find_project(project).await? else { return Ok(None) };
+        let found = self.event_documents().find_one(doc! { "project": project.id, "name": name }).await?;
+        found.map(EventDefinition::try_from).transpose()
+    }
+
+    async fn read_events(&self, project: &ProjectName) -> Result<Vec<EventDefinition>, CatalogueError> {
+        let Some(project) = self.find_project(project).await? else { return Ok(Vec::new()) };
+        let found = self.event_documents().find(doc! { "project": project.id }).sort(doc! { "name": 1 }).await?;
+        let documents: Vec<EventDocument> = found.try_collect().await?;
+        documents.into_iter().map(EventDefinition::try_from).collect()
+    }
+
+    async fn write_event(&self, project: &ProjectName, event: &EventDefinition) -> Result<(), CatalogueError> {
+        let id = self.project_id(project).await?;
+        let mut attempts = 0..PUT_ATTEMPTS;
+        loop {
+            let named = doc! { "project": &id, "name": &event.name };
+            match self.event_documents().replace_one(named, EventDocument::new(&id, event)).upsert(true).await {
+                // Another was added at the same moment: now there is one to replace.
                 Err(error) if is_duplicate(&error) && attempts.next().is_some() => {}
                 outcome => return Ok(outcome.map(drop)?),
             }
@@ -137,6 +190,34 @@ impl Catalogue for MongoCatalogue {
 
     fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
         within(CALL_TIMEOUT, self.write_key(project, key)).boxed()
+    }
+
+    fn put_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        within(CALL_TIMEOUT, self.write_project(project)).boxed()
+    }
+
+    fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>> {
+        within(CALL_TIMEOUT, self.list_projects()).boxed()
+    }
+
+    fn event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<EventDefinition>, CatalogueError>> {
+        within(CALL_TIMEOUT, self.read_event(project, name)).boxed()
+    }
+
+    fn events<'a>(&'a self, project: &'a ProjectName) -> BoxFuture<'a, Result<Vec<EventDefinition>, CatalogueError>> {
+        within(CALL_TIMEOUT, self.read_events(project)).boxed()
+    }
+
+    fn put_event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        event: &'a EventDefinition,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        within(CALL_TIMEOUT, self.write_event(project, event)).boxed()
     }
 
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {

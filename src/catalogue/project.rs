@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::Key;
+use super::{EventMode, Key};
 
 /// A project's name: 1 to 63 bytes, `[a-z0-9][a-z0-9_-]{0,62}`, so that it is safe in a path, a channel name and a metric.
 ///
@@ -79,18 +79,22 @@ impl fmt::Debug for ProjectName {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     pub name: ProjectName,
+    /// The tokens of an inactive project are refused.
+    pub active: bool,
     /// What a token's `aud` must contain; `None`: it is not looked at.
     pub audience: Option<String>,
     /// What a token's `iss` must be; `None`: it is not looked at.
     pub issuer: Option<String>,
+    /// Which events there are.
+    pub events: EventMode,
     /// In the order in which they were added, inactive ones too.
     pub keys: Vec<Key>,
 }
 
 impl Project {
-    /// A project without keys that looks at neither `aud` nor `iss`.
+    /// An active project without keys that looks at neither `aud` nor `iss` and knows every event.
     pub fn new(name: ProjectName) -> Self {
-        Project { name, audience: None, issuer: None, keys: Vec::new() }
+        Project { name, active: true, audience: None, issuer: None, events: EventMode::Open, keys: Vec::new() }
     }
 }
 

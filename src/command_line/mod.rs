@@ -1,12 +1,16 @@
-//! What `carillon …` does on the command line: serve, show and check settings, issue tokens, migrate the catalogue.
+//! What `carillon …` does on the command line: serve, show and check settings, issue tokens, change and migrate the catalogue.
 //!
 //! It reads arguments, hands over to the room in question and turns what comes back into text and an exit code: 0 all is
 //! well, 1 something is wrong (one line on standard error says what to do), 2 the arguments make no sense. What a command
 //! answers goes to standard output, everything else to standard error.
 
+mod catalogue;
 mod config;
+mod event;
+mod key;
 mod lifetime;
 mod migrate;
+mod project;
 mod token;
 
 use std::fmt;
@@ -43,6 +47,15 @@ enum Command {
     Config(config::ConfigCommand),
     /// Brings the catalogue's database to what this version expects (the start of a node does it too).
     Migrate,
+    /// Lists, adds and switches projects.
+    #[command(subcommand)]
+    Project(project::ProjectCommand),
+    /// Lists, adds and revokes keys.
+    #[command(subcommand)]
+    Key(key::KeyCommand),
+    /// Lists, defines and removes events of projects that know defined ones only.
+    #[command(subcommand)]
+    Event(event::EventCommand),
     /// Issues tokens.
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -55,6 +68,8 @@ enum Failure {
     Settings(#[from] Problems),
     #[error("{0}")]
     Token(#[from] token::TokenFailure),
+    #[error("{0}")]
+    Access(#[from] catalogue::AccessFailure),
     #[error("{0}")]
     Catalogue(#[from] CatalogueError),
     #[error("the runtime can't start: {0}")]
@@ -76,6 +91,9 @@ pub fn run() -> ExitCode {
         Command::Serve => serve(file),
         Command::Config(command) => command.run(file),
         Command::Migrate => migrate::migrate(file),
+        Command::Project(command) => command.run(file),
+        Command::Key(command) => command.run(file),
+        Command::Event(command) => command.run(file),
         Command::Token(command) => command.run(file),
     };
     match outcome {

@@ -2,16 +2,17 @@
 //!
 //! It reads the catalogue that a node serves from, and works while one runs. A token is never logged.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Subcommand;
 
+use super::catalogue::{read_project, with_catalogue};
 use super::lifetime::parse_lifetime;
-use super::{Failure, answer, run_to_end};
+use super::{Failure, answer};
 use crate::auth::{IssueError, Scope, issue_api, issue_user};
-use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, MongoCatalogue, Project, ProjectName};
-use crate::settings::{CatalogueKind, CatalogueSettings, Loaded, Settings};
+use crate::catalogue::ProjectName;
+use crate::settings::{Loaded, Settings};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
@@ -50,12 +51,6 @@ pub(super) enum TokenCommand {
 /// Why no token was printed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TokenFailure {
-    #[error("there is no data folder {}: start `carillon` once, or name its settings with --config", .0.display())]
-    NoFolder(PathBuf),
-    #[error("there is no project {project} in {place}: mend --project, or name the node's settings with --config")]
-    NoProject { project: ProjectName, place: String },
-    #[error(transparent)]
-    Catalogue(#[from] CatalogueError),
     #[error(transparent)]
     Issue(#[from] IssueError),
 }
@@ -67,40 +62,14 @@ impl TokenCommand {
     }
 
     fn issue(&self, settings: &Settings) -> Result<String, Failure> {
+        let read = |name| with_catalogue(settings, async |catalogue| read_project(settings, catalogue, name).await);
         let token = match self {
             Self::Api { project, name, scope, ttl } => {
-                issue_api(&read_project(settings, project)?, name, scope.iter().copied().collect(), *ttl)
+                issue_api(&read(project)?, name, scope.iter().copied().collect(), *ttl)
             }
-            Self::User { project, sub, ttl, claim } => issue_user(&read_project(settings, project)?, sub, *ttl, claim),
+            Self::User { project, sub, ttl, claim } => issue_user(&read(project)?, sub, *ttl, claim),
         };
         Ok(token.map_err(TokenFailure::from)?)
-    }
-}
-
-fn read_project(settings: &Settings, name: &ProjectName) -> Result<Project, Failure> {
-    let found = run_to_end(async { open_catalogue(settings).await?.project(name).await.map_err(TokenFailure::from) })?;
-    let absent = || TokenFailure::NoProject { project: name.clone(), place: place_of_catalogue(settings) };
-    Ok(found?.ok_or_else(absent)?)
-}
-
-async fn open_catalogue(settings: &Settings) -> Result<Box<dyn Catalogue>, TokenFailure> {
-    let CatalogueSettings { kind, mongodb, .. } = &settings.catalogue;
-    Ok(match kind {
-        // Opening makes what is missing: in a wrong folder that would end in an empty catalogue that nobody serves from.
-        CatalogueKind::Embedded if !settings.data.dir.is_dir() => {
-            return Err(TokenFailure::NoFolder(settings.data.dir.clone()));
-        }
-        CatalogueKind::Embedded => Box::new(EmbeddedCatalogue::open(&settings.data.dir)?),
-        CatalogueKind::Mongodb => Box::new(MongoCatalogue::connect(&mongodb.uri, &mongodb.database).await?),
-    })
-}
-
-/// Where the catalogue is, as an operator knows it.
-fn place_of_catalogue(settings: &Settings) -> String {
-    let CatalogueSettings { kind, mongodb, .. } = &settings.catalogue;
-    match kind {
-        CatalogueKind::Embedded => settings.data.dir.display().to_string(),
-        CatalogueKind::Mongodb => format!("the database {} of {}", mongodb.database, mongodb.uri),
     }
 }
 

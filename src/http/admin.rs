@@ -6,14 +6,20 @@ use super::Doors;
 use super::call::{self, invalid, stopped};
 use super::error::HttpError;
 use crate::auth::{MAX_SUBJECT_BYTES, Scope};
+use crate::catalogue::{self, CatalogueError, Key, ProjectName};
+use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::announcer::Announce;
 use actors::bus::Control;
+use actors::protocol::codes::ErrorCode;
 use actors::protocol::messages::read_string;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+
+/// The longest id of a key that is looked for, in bytes: a token's header has no room for more.
+const MAX_KEY_ID_BYTES: usize = 1_024;
 
 /// `POST /api/system-api/{project}/disconnect-user-ws`.
 pub async fn disconnect_user(
@@ -26,10 +32,54 @@ pub async fn disconnect_user(
         let (project, body) = read_order(&doors, &request, &project, payload).await?;
         let user = read_member(&body, "user", MAX_SUBJECT_BYTES)?;
         log::info!("a user's sessions are ended by order: project={project}");
-        announce(&doors, Control::DisconnectUser { project, user: user.clone() }).await?;
+        announce(&doors, Control::DisconnectUser { project: project.to_string(), user: user.clone() }).await?;
         Ok(json!({"user": user}))
     };
     answer(order.await)
+}
+
+/// `GET /api/system-api/{project}/list-keys-ws`: the project's keys, without what they are made of.
+pub async fn list_keys(doors: web::Data<Doors>, request: HttpRequest, project: web::Path<String>) -> HttpResponse {
+    let keys = async {
+        call::check_open(&doors, &request)?;
+        let token = call::check_application(&doors, &request, &project, Scope::Admin).await?;
+        let project = doors.catalogue.project(&token.project).await.map_err(of_catalogue)?;
+        let keys = project.map(|project| project.keys).unwrap_or_default();
+        Ok(json!({"keys": keys.iter().map(describe).collect::<Vec<_>>()}))
+    };
+    answer(keys.await)
+}
+
+/// `POST /api/system-api/{project}/revoke-key-ws`.
+pub async fn revoke_key(
+    doors: web::Data<Doors>,
+    request: HttpRequest,
+    project: web::Path<String>,
+    payload: web::Payload,
+) -> HttpResponse {
+    let order = async {
+        let (project, body) = read_order(&doors, &request, &project, payload).await?;
+        let id = read_member(&body, "id", MAX_KEY_ID_BYTES)?;
+        if !catalogue::revoke_key(doors.catalogue.as_ref(), &project, &id).await.map_err(of_catalogue)? {
+            let message = "the project has no key with this id: list them";
+            return Err(HttpError::new(StatusCode::NOT_FOUND, ErrorCode::UnknownMessage, message));
+        }
+        log::info!("a key was revoked by order: project={project} key={id:?}");
+        announce(&doors, Control::ProjectChanged { project: project.to_string() }).await?;
+        Ok(json!({"id": id}))
+    };
+    answer(order.await)
+}
+
+fn describe(key: &Key) -> Value {
+    let (key_use, algorithm) = (key.key_use.as_str(), key.algorithm.as_str());
+    json!({"id": key.id, "use": key_use, "algorithm": algorithm, "active": key.active})
+}
+
+fn of_catalogue(error: CatalogueError) -> HttpError {
+    log::warn!("an administrator's call met a catalogue that failed: cause={error}");
+    let message = "the catalogue does not answer now: try again in a few seconds";
+    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
 }
 
 /// Who may give orders to the project, and what they say.
@@ -38,11 +88,11 @@ async fn read_order(
     request: &HttpRequest,
     project: &str,
     payload: web::Payload,
-) -> Result<(String, Bytes), HttpError> {
+) -> Result<(ProjectName, Bytes), HttpError> {
     call::check_open(doors, request)?;
     let token = call::check_application(doors, request, project, Scope::Admin).await?;
     let body = call::read_json(doors, request, payload).await?;
-    Ok((token.project.to_string(), body))
+    Ok((token.project.clone(), body))
 }
 
 /// A member of the body that must be a string of 1 to `most` bytes.

@@ -6,7 +6,7 @@
 use super::Doors;
 use super::error::{HttpError, RETRY_AFTER_SECONDS};
 use super::handshake::Handshake;
-use crate::auth::{Scope, TokenError};
+use crate::auth::{ApiToken, Scope, TokenError, UserToken};
 use crate::catalogue::KeyUse;
 use crate::metrics::Upgrade;
 use actix::Addr;
@@ -15,7 +15,7 @@ use actix_http::{Request, StatusCode, h1, header};
 use actors::hub::{Adopt, SessionHub, Welcome};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::{frame, messages};
-use actors::session::{Grant, Seat};
+use actors::session::{ApiGrant, Grant, Seat, UserGrant};
 use bytes::BytesMut;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -103,13 +103,24 @@ async fn grant(doors: &Doors, api: &str, user: &str) -> Result<Grant, (TokenErro
     Ok(Grant {
         project: api.project.to_shared(),
         user: doors.admission.user(api.project.as_str(), &user.subject),
-        api_expires_at: api.expires_at.map(|end| end_of_session(doors, end)),
-        user_expires_at: end_of_session(doors, user.expires_at),
+        api: api_grant(doors, &api),
+        user_token: user_grant(doors, &user),
     })
 }
 
+/// What an API token is good for.
+pub fn api_grant(doors: &Doors, token: &ApiToken) -> ApiGrant {
+    let expires_at = token.expires_at.map(|end| end_of_session(doors, end));
+    ApiGrant { application: doors.authenticator.application(token), key: token.key, expires_at }
+}
+
+/// What a user token is good for.
+pub fn user_grant(doors: &Doors, token: &UserToken) -> UserGrant {
+    UserGrant { key: token.key, expires_at: end_of_session(doors, token.expires_at) }
+}
+
 /// A token that is accepted within the leeway behind its end is good until that is over.
-pub fn end_of_session(doors: &Doors, expires_at: u64) -> u64 {
+fn end_of_session(doors: &Doors, expires_at: u64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if expires_at > now { expires_at } else { expires_at.saturating_add(doors.settings.auth.leeway_seconds) }
 }

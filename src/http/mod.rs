@@ -5,7 +5,7 @@
 //! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node/`) |
 //! | `POST /api/system-api/{project}/emit-event-ws` | [`emit`] |
 //! | `GET /`, `GET /ws` | the product's name; 426 |
-//! | `POST /api/system-api/{project}/disconnect-user-ws` | [`admin`] |
+//! | `POST /api/system-api/{project}/disconnect-user-ws`, `revoke-key-ws`, `GET …/list-keys-ws` | [`admin`] |
 //! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
 //! | `GET /try` and its files | [`console`] |
 //!
@@ -30,6 +30,7 @@ pub use error::HttpError;
 pub use refresh::Judge;
 
 use crate::auth::Authenticator;
+use crate::catalogue::Catalogue;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use actix::Addr;
@@ -48,6 +49,7 @@ pub struct Doors {
     pub settings: Settings,
     /// The node's name, as clients are told.
     pub node: Arc<str>,
+    pub catalogue: Arc<dyn Catalogue>,
     pub authenticator: Arc<Authenticator>,
     pub admission: Arc<Admission>,
     pub emitter: Addr<Emitter>,
@@ -70,6 +72,7 @@ impl Doors {
     pub fn new(
         settings: Settings,
         node: Arc<str>,
+        catalogue: Arc<dyn Catalogue>,
         authenticator: Arc<Authenticator>,
         admission: Arc<Admission>,
         bus: BusDoors,
@@ -81,6 +84,7 @@ impl Doors {
         Doors {
             settings,
             node,
+            catalogue,
             authenticator,
             admission,
             emitter,
@@ -108,6 +112,8 @@ pub fn routes(config: &mut ServiceConfig) {
     config
         .service(route("/api/system-api/{project}/emit-event-ws", Method::POST, web::to(emit::emit)))
         .service(route("/api/system-api/{project}/disconnect-user-ws", Method::POST, web::to(admin::disconnect_user)))
+        .service(route("/api/system-api/{project}/list-keys-ws", Method::GET, web::to(admin::list_keys)))
+        .service(route("/api/system-api/{project}/revoke-key-ws", Method::POST, web::to(admin::revoke_key)))
         .service(route("/healthz", Method::GET, web::to(health::live)))
         .service(route("/readyz", Method::GET, web::to(health::ready)))
         .service(route("/metrics", Method::GET, web::to(health::metrics)))

@@ -1,7 +1,7 @@
 //! New tokens of an open session (REFRESH): judged as at the handshake, and against whom the session belongs to.
 
 use super::Doors;
-use super::connect::end_of_session;
+use super::connect::{api_grant, user_grant};
 use crate::auth::{Scope, TokenError};
 use crate::catalogue::{KeyUse, ProjectName};
 use actix_web::web;
@@ -24,21 +24,21 @@ impl TokenJudge for Judge {
 async fn judge(doors: &Doors, request: RefreshRequest) -> RefreshResult {
     let refused = |token| move |error: TokenError| ErrorBody::new(error.code(), error.message(token));
     let project = ProjectName::parse(&request.project).map_err(|_| refused(KeyUse::Api)(TokenError::UnknownProject))?;
-    let mut refreshed = Refreshed { api_expires_at: None, user_expires_at: None };
+    let mut refreshed = Refreshed::default();
     if let Some(text) = &request.api {
         let token = doors.authenticator.verify_api(text).await.map_err(refused(KeyUse::Api))?;
         token.require(Scope::Connect).map_err(refused(KeyUse::Api))?;
         if token.project != project {
             return Err(refused(KeyUse::Api)(TokenError::ProjectMismatch));
         }
-        refreshed.api_expires_at = Some(token.expires_at.map(|end| end_of_session(doors, end)));
+        refreshed.api = Some(api_grant(doors, &token));
     }
     if let Some(text) = &request.user_token {
         let token = doors.authenticator.verify_user(text, &project).await.map_err(refused(KeyUse::User))?;
         if doors.admission.user(project.as_str(), &token.subject) != request.user {
             return Err(ErrorBody::new(ErrorCode::TokenInvalid, "user token: of another user, open a new connection"));
         }
-        refreshed.user_expires_at = Some(end_of_session(doors, token.expires_at));
+        refreshed.user = Some(user_grant(doors, &token));
     }
     Ok(refreshed)
 }

@@ -3,7 +3,9 @@
 //! A node starts without it: it is alive, and not ready until the catalogue has answered once. One that goes away later
 //! is the business of the cache in `auth`.
 
-use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, Key, MongoCatalogue, Project, ProjectName};
+use crate::catalogue::{
+    Catalogue, CatalogueError, EmbeddedCatalogue, EventDefinition, Key, MongoCatalogue, Project, ProjectName,
+};
 use crate::settings::{CatalogueKind, Settings};
 use futures::future::{BoxFuture, FutureExt as _, ready};
 use std::sync::{Arc, OnceLock};
@@ -114,6 +116,34 @@ impl Catalogue for LateCatalogue {
 
     fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
         self.with(|catalogue| catalogue.put_key(project, key))
+    }
+
+    fn put_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        self.with(|catalogue| catalogue.put_project(project))
+    }
+
+    fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>> {
+        self.with(|catalogue| catalogue.projects())
+    }
+
+    fn event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<EventDefinition>, CatalogueError>> {
+        self.with(|catalogue| catalogue.event(project, name))
+    }
+
+    fn events<'a>(&'a self, project: &'a ProjectName) -> BoxFuture<'a, Result<Vec<EventDefinition>, CatalogueError>> {
+        self.with(|catalogue| catalogue.events(project))
+    }
+
+    fn put_event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        event: &'a EventDefinition,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        self.with(|catalogue| catalogue.put_event(project, event))
     }
 
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {

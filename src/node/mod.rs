@@ -128,7 +128,7 @@ impl Node {
         let number = random_number()?;
         let node: Arc<str> = format!("{:08x}", number >> 32).into();
         let auth = (settings.auth.leeway_seconds, settings.catalogue.cache_seconds);
-        let authenticator = Arc::new(Authenticator::new(catalogue, auth.0, auth.1));
+        let authenticator = Arc::new(Authenticator::new(catalogue.clone(), auth.0, auth.1));
         let admission_limits = AdmissionLimits {
             sessions: budget.sessions,
             sessions_per_user: settings.limits.sessions_per_user,
@@ -136,11 +136,13 @@ impl Node {
         };
         let admission = Arc::new(Admission::new(admission_limits, counters.clone()));
         let hubs = Hubs::default();
-        let orders = Orders::new(hubs.clone(), admission.clone()).start();
+        let orders =
+            Orders::new(hubs.clone(), admission.clone(), authenticator.clone(), catalogue.clone(), counters.clone())
+                .start();
         let bus_arbiter = Arbiter::new();
         let BusParts { registry, nodes, doors } =
             start_bus(&bus_arbiter, settings, number, &node, orders.recipient(), counters.clone()).await?;
-        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, doors, counters);
+        let doors = Doors::new(settings.clone(), node.clone(), catalogue, authenticator, admission, doors, counters);
         Ok(Node {
             settings: settings.clone(),
             doors: web::Data::new(doors),

@@ -1,25 +1,63 @@
-//! Carries out on this node what all nodes are told: ends the sessions of a user.
+//! Carries out on this node what all nodes are told: ends the sessions of a user, reads a project of the catalogue again,
+//! and ends the sessions whose key it has no more.
 //!
 //! One actor on the node's main thread, attached to the bus. It is where names (of a project, of a user) become what the
-//! hubs compare.
+//! hubs compare. Beside the bus it watches the catalogue itself: an embedded one is written by the command line, which
+//! has no bus.
 
 use super::stop::Hubs;
+use crate::auth::{ActiveKeys, Authenticator};
+use crate::catalogue::{Catalogue, ProjectName};
 use crate::http::Admission;
-use actix::{Actor, Context, Handler, Message};
+use actix::fut::{ActorFutureExt as _, WrapFuture as _};
+use actix::{Actor, AsyncContext as _, Context, Handler, Message};
 use actors::bus::Control;
-use actors::hub::{DisconnectUser, SessionHub};
+use actors::counters::Counters;
+use actors::hub::{DisconnectUser, KeepKeys, SessionHub};
+use actors::protocol::codes::ErrorCode;
+use actors::protocol::frame;
+use actors::protocol::messages::{self, ErrorBody};
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+/// How often it is looked whether another process has changed the catalogue, where that costs next to nothing.
+const WATCH_INTERVAL: Duration = Duration::from_millis(400);
+
+/// When sessions are looked at once more: a handshake whose token was verified just before the change has found its way
+/// to a hub by then, a slow look-up included.
+const SECOND_LOOK: Duration = Duration::from_secs(5);
+
+/// How often a catalogue that is away is asked for what has changed.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What a session is told whose key is gone.
+const REVOKED: &str =
+    "a key that signed the session's tokens was revoked, or the project disabled: come back with new tokens";
 
 /// See the module.
 pub(super) struct Orders {
     hubs: Hubs,
     admission: Arc<Admission>,
+    authenticator: Arc<Authenticator>,
+    catalogue: Arc<dyn Catalogue>,
+    counters: Arc<Counters>,
+    /// Projects whose keys are asked for again soon.
+    waiting: HashSet<ProjectName>,
+    /// The catalogue's version at the last look.
+    version: Option<i64>,
 }
 
 impl Orders {
     /// Orders to these hubs, whose users `admission` knows.
-    pub fn new(hubs: Hubs, admission: Arc<Admission>) -> Orders {
-        Orders { hubs, admission }
+    pub fn new(
+        hubs: Hubs,
+        admission: Arc<Admission>,
+        authenticator: Arc<Authenticator>,
+        catalogue: Arc<dyn Catalogue>,
+        counters: Arc<Counters>,
+    ) -> Orders {
+        Orders { hubs, admission, authenticator, catalogue, counters, waiting: HashSet::new(), version: None }
     }
 
     fn tell_hubs<M>(&self, message: &M)
@@ -32,20 +70,99 @@ impl Orders {
             hub.do_send(message.clone());
         }
     }
+
+    fn on_project_changed(&mut self, project: ProjectName, ctx: &mut Context<Self>) {
+        self.authenticator.expire(Some(&project));
+        self.counters.project_changes.add(1);
+        log::info!("a project was changed in the catalogue, its keys are read again: project={project}");
+        self.end_revoked(project.clone(), ctx);
+        ctx.run_later(SECOND_LOOK, |orders, ctx| orders.end_revoked(project, ctx));
+    }
+
+    /// Anything may have changed.
+    fn on_missed(&mut self, ctx: &mut Context<Self>) {
+        self.authenticator.expire(None);
+        for project in self.authenticator.projects() {
+            self.on_project_changed(project, ctx);
+        }
+    }
+
+    /// Ends the sessions of a project whose key is not active any more, as soon as the catalogue says which are.
+    fn end_revoked(&mut self, project: ProjectName, ctx: &mut Context<Self>) {
+        let authenticator = self.authenticator.clone();
+        let asked = async move {
+            let keys = authenticator.active_keys(&project).await;
+            (project, keys)
+        };
+        ctx.spawn(asked.into_actor(self).map(|(project, keys), orders, ctx| match keys {
+            Ok(keys) => orders.keep(&project, keys),
+            Err(_) => orders.retry(project, ctx),
+        }));
+    }
+
+    /// Asks again later, once for a project, however often it was changed.
+    fn retry(&mut self, project: ProjectName, ctx: &mut Context<Self>) {
+        if self.waiting.insert(project.clone()) {
+            ctx.run_later(RETRY_INTERVAL, |orders, ctx| {
+                orders.waiting.remove(&project);
+                orders.end_revoked(project, ctx);
+            });
+        }
+    }
+
+    fn keep(&self, project: &ProjectName, keys: ActiveKeys) {
+        let reason = messages::errors("TOKEN_VALIDATION", None, &ErrorBody::new(ErrorCode::TokenInvalid, REVOKED));
+        self.tell_hubs(&KeepKeys {
+            project: project.to_shared(),
+            api: keys.api.into(),
+            user: keys.user.into(),
+            reason: frame::text_frame(&reason),
+        });
+    }
+
+    /// Looks whether another process has changed the catalogue, and again after a while.
+    fn watch(&mut self, ctx: &mut Context<Self>) {
+        let catalogue = self.catalogue.clone();
+        let asked = async move { catalogue.version().await };
+        ctx.spawn(asked.into_actor(self).map(|version, orders, ctx| {
+            match version {
+                // This catalogue can't tell.
+                Ok(None) => return,
+                Ok(version) => {
+                    let before = std::mem::replace(&mut orders.version, version);
+                    if before.is_some() && before != version {
+                        orders.on_missed(ctx);
+                    }
+                }
+                Err(error) => log::warn!("the catalogue can't be watched for changes: cause={error}"),
+            }
+            ctx.run_later(WATCH_INTERVAL, |orders, ctx| orders.watch(ctx));
+        }));
+    }
 }
 
 impl Actor for Orders {
     type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.watch(ctx);
+    }
 }
 
 impl Handler<Control> for Orders {
     type Result = ();
 
-    fn handle(&mut self, message: Control, _: &mut Context<Self>) {
+    fn handle(&mut self, message: Control, ctx: &mut Context<Self>) {
         match message {
             Control::DisconnectUser { project, user } => {
                 self.tell_hubs(&DisconnectUser(self.admission.user(&project, &user)));
             }
+            Control::ProjectChanged { project } => {
+                if let Ok(project) = ProjectName::parse(&project) {
+                    self.on_project_changed(project, ctx);
+                }
+            }
+            Control::Missed => self.on_missed(ctx),
             Control::NodeSeen(_) | Control::NodeLeft { .. } => {}
         }
     }

@@ -23,6 +23,7 @@ mod operation;
 mod refresh;
 mod register;
 mod register_refusals;
+mod revocation;
 mod shutdown;
 mod support;
 mod unregister;

@@ -15,6 +15,11 @@ pub enum Control {
     NodeLeft { node: String },
     /// Every session of a user ends.
     DisconnectUser { project: String, user: String },
+    /// Something of a project is another one in the catalogue: its keys, its state, its events.
+    ProjectChanged { project: String },
+    /// Never on the wire: this node may have missed what the others told, until now.
+    #[serde(skip)]
+    Missed,
 }
 
 /// What a node tells of itself.
@@ -61,7 +66,9 @@ mod tests {
                 Control::DisconnectUser { project: "demo".into(), user: "u42".into() },
                 r#"{"type":"disconnectUser","project":"demo","user":"u42"}"#,
             ),
+            (Control::ProjectChanged { project: "demo".into() }, r#"{"type":"projectChanged","project":"demo"}"#),
         ];
+        assert!(serde_json::to_string(&Control::Missed).is_err());
         for (message, text) in rows {
             assert_eq!(serde_json::to_string(&message).expect("JSON"), text);
             assert_eq!(serde_json::from_str::<Control>(text).expect("a message"), message);

@@ -26,8 +26,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use turn::Turn;
-pub use walk::DisconnectUser;
 use walk::Walk;
+pub use walk::{DisconnectUser, KeepKeys};
 
 /// Checks new tokens of a session. Implemented by who knows keys.
 pub trait TokenJudge {

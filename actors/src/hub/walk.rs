@@ -5,11 +5,13 @@
 //! number of requests costs one walk after the other, and the same request twice costs nothing.
 
 use super::SessionHub;
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Mark};
 use crate::protocol::codes::CloseCode;
-use crate::session::{Close, Grant};
+use crate::session::{Close, Grant, Revoke};
 use actix::prelude::*;
-use std::collections::HashSet;
+use bytes::Bytes;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Slots looked at in one turn: less than a millisecond.
 const SLOTS_A_TURN: u32 = 16_384;
@@ -19,20 +21,45 @@ const SLOTS_A_TURN: u32 = 16_384;
 #[rtype(result = "()")]
 pub struct DisconnectUser(pub Fingerprint);
 
+/// Ends every session of a project whose tokens were signed by other keys than these, with 4401.
+#[derive(Clone, Debug, Message)]
+#[rtype(result = "()")]
+pub struct KeepKeys {
+    pub project: Arc<str>,
+    /// Keys of API tokens; no session stays without one.
+    pub api: Arc<[Mark]>,
+    /// Keys of user tokens, likewise.
+    pub user: Arc<[Mark]>,
+    /// The frame that says why, in front of the goodbye.
+    pub reason: Bytes,
+}
+
 /// Which sessions are to end.
 #[derive(Default)]
 struct Condemned {
     users: HashSet<Fingerprint>,
+    projects: HashMap<Arc<str>, KeepKeys>,
+}
+
+/// How a session ends.
+enum Sentence {
+    Disconnect,
+    Revoke(Bytes),
 }
 
 impl Condemned {
     fn is_empty(&self) -> bool {
-        self.users.is_empty()
+        self.users.is_empty() && self.projects.is_empty()
     }
 
     /// How a session with this grant ends, if it does.
-    fn sentence(&self, grant: &Grant) -> Option<CloseCode> {
-        self.users.contains(&grant.user).then_some(CloseCode::Disconnected)
+    fn sentence(&self, grant: &Grant) -> Option<Sentence> {
+        if self.users.contains(&grant.user) {
+            return Some(Sentence::Disconnect);
+        }
+        let kept = self.projects.get(&grant.project)?;
+        let is_kept = kept.api.contains(&grant.api.key) && kept.user.contains(&grant.user_token.key);
+        (!is_kept).then(|| Sentence::Revoke(kept.reason.clone()))
     }
 }
 
@@ -68,11 +95,13 @@ impl SessionHub {
         let stop = self.walk.at.saturating_add(SLOTS_A_TURN).min(self.walk.end);
         for slot in self.walk.at..stop {
             let Some(session) = self.sessions.get(slot) else { continue };
-            if let Some(code) = self.walk.condemned.sentence(session.grant()) {
-                let session = session.reference();
-                self.walk.ended += 1;
-                self.with(session, Close(code));
-            }
+            let reference = session.reference();
+            match self.walk.condemned.sentence(session.grant()) {
+                None => continue,
+                Some(Sentence::Disconnect) => self.with(reference, Close(CloseCode::Disconnected)),
+                Some(Sentence::Revoke(reason)) => self.with(reference, Revoke(reason)),
+            };
+            self.walk.ended += 1;
         }
         self.walk.at = stop;
         if stop == self.walk.end {
@@ -93,5 +122,13 @@ impl Handler<DisconnectUser> for SessionHub {
 
     fn handle(&mut self, message: DisconnectUser, _: &mut Context<Self>) {
         self.walk.next.users.insert(message.0);
+    }
+}
+
+impl Handler<KeepKeys> for SessionHub {
+    type Result = ();
+
+    fn handle(&mut self, message: KeepKeys, _: &mut Context<Self>) {
+        self.walk.next.projects.insert(message.project.clone(), message);
     }
 }

@@ -2,7 +2,7 @@
 //! is to do after the turn. One context serves all sessions of a worker, one after the other.
 
 use super::session_ref::SessionRef;
-use super::{Outbox, Session};
+use super::{ApiGrant, Outbox, Session, UserGrant};
 use crate::counters::Counters;
 use crate::fingerprint::Fingerprint;
 use crate::protocol::frame::{self, Event};
@@ -56,12 +56,11 @@ pub struct RefreshRequest {
     pub user_token: Option<Box<str>>,
 }
 
-/// What new tokens are good for: the ends of those that were given, in Unix seconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What new tokens are good for, those that were given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
-    /// `Some(None)`: an API token without an end.
-    pub api_expires_at: Option<Option<u64>>,
-    pub user_expires_at: Option<u64>,
+    pub api: Option<ApiGrant>,
+    pub user: Option<UserGrant>,
 }
 
 /// The verdict over a [`RefreshRequest`].

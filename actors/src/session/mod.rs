@@ -22,7 +22,7 @@ pub(crate) use on_writable::Flush;
 pub use outbox::Outbox;
 
 use crate::counters::{CountedSession, Ending};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, Mark};
 use crate::protocol::codes::CloseCode;
 use crate::protocol::frame::{self, FrameReader};
 use crate::registry::Request;
@@ -40,21 +40,40 @@ pub struct Grant {
     pub project: Arc<str>,
     /// The user, as a fingerprint of (project, `sub`): enough to compare, nothing to leak.
     pub user: Fingerprint,
-    /// The end of the API token, in Unix seconds.
-    pub api_expires_at: Option<u64>,
-    /// The end of the user token, in Unix seconds.
-    pub user_expires_at: u64,
+    pub api: ApiGrant,
+    pub user_token: UserGrant,
+}
+
+/// What an API token is good for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ApiGrant {
+    /// The application that it names.
+    pub application: Mark,
+    /// The key that signed it.
+    pub key: Mark,
+    /// Its end, in Unix seconds.
+    pub expires_at: Option<u64>,
+}
+
+/// What a user token is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UserGrant {
+    /// The key that signed it.
+    pub key: Mark,
+    /// Its end, in Unix seconds.
+    pub expires_at: u64,
 }
 
 impl Grant {
     /// What refused tokens are good for: being told so.
     pub fn nobody() -> Grant {
-        Grant { project: "".into(), user: Fingerprint::default(), api_expires_at: None, user_expires_at: u64::MAX }
+        let user_token = UserGrant { key: Mark::default(), expires_at: u64::MAX };
+        Grant { project: "".into(), user: Fingerprint::default(), api: ApiGrant::default(), user_token }
     }
 
     /// When the session ends: the earlier end of its two tokens, in Unix seconds.
     pub fn expires_at(&self) -> u64 {
-        self.api_expires_at.map_or(self.user_expires_at, |api| api.min(self.user_expires_at))
+        self.api.expires_at.map_or(self.user_token.expires_at, |api| api.min(self.user_token.expires_at))
     }
 }
 
@@ -140,6 +159,11 @@ pub struct CheckLiveness {
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Close(pub CloseCode);
+
+/// Says why its tokens are not good any more, then goodbye with 4401.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Revoke(pub Bytes);
 
 impl Session {
     /// A session on a socket whose handshake is done.
@@ -264,5 +288,14 @@ impl Handler<Close> for Session {
 
     fn handle(&mut self, message: Close, ctx: &mut SessionContext) {
         self.close(message.0, ctx);
+    }
+}
+
+impl Handler<Revoke> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: Revoke, ctx: &mut SessionContext) {
+        self.queue(message.0, ctx);
+        self.close(CloseCode::TokenRefused, ctx);
     }
 }

@@ -62,12 +62,8 @@ impl Handler<TokensJudged> for Session {
         let guid = message.guid.as_deref();
         match message.result {
             Ok(refreshed) => {
-                if let Some(end) = refreshed.api_expires_at {
-                    self.grant.api_expires_at = end;
-                }
-                if let Some(end) = refreshed.user_expires_at {
-                    self.grant.user_expires_at = end;
-                }
+                self.grant.api = refreshed.api.unwrap_or(self.grant.api);
+                self.grant.user_token = refreshed.user.unwrap_or(self.grant.user_token);
                 let expires_at = self.grant.expires_at();
                 if expires_at < self.due_at {
                     ctx.expiring.push(self.reference);

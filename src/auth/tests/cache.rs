@@ -178,3 +178,76 @@ fn made_up_projects_do_not_push_out_the_one_in_use() {
     let of_demo = desk.catalogue.look_ups() - 20_000;
     assert!(of_demo <= 10, "{of_demo}");
 }
+
+#[test]
+fn expired_project_is_read_again_at_once_and_ends_the_tokens_of_a_revoked_key() {
+    let desk = Desk::new(demo());
+    let token = api_token(API_CLAIMS);
+    assert!(desk.api(&token).is_ok());
+    let mut project = demo();
+    project.keys[0].active = false;
+    desk.catalogue.put(project);
+    desk.authenticator.expire(Some(&ProjectName::parse("other").unwrap()));
+    assert!(desk.api(&token).is_ok(), "another project's matter");
+    desk.authenticator.expire(Some(&ProjectName::demo()));
+    assert_eq!(desk.api(&token), Err(TokenError::UnknownKey));
+    assert_eq!(desk.catalogue.look_ups(), 2);
+}
+
+#[test]
+fn what_a_look_up_read_before_its_project_was_expired_is_not_kept() {
+    let desk = Desk::new(demo());
+    let (token, demo_name) = (user_token(USER_CLAIMS), ProjectName::demo());
+    block_on(async {
+        let mut asking = std::pin::pin!(desk.authenticator.verify_user(&token, &demo_name));
+        assert!(futures::poll!(asking.as_mut()).is_pending());
+        let mut project = demo();
+        project.keys.clear();
+        desk.catalogue.put(project);
+        desk.authenticator.expire(None);
+        assert_eq!(asking.await, Err(TokenError::UnknownKey));
+    });
+    assert_eq!(desk.catalogue.look_ups(), 2, "read again");
+}
+
+#[test]
+fn expired_project_serves_on_while_the_catalogue_is_away_but_its_keys_are_not_known() {
+    let desk = Desk::new(demo());
+    let token = user_token(USER_CLAIMS);
+    assert!(desk.user(&token).is_ok());
+    desk.catalogue.is_down.store(true, Ordering::Relaxed);
+    desk.authenticator.expire(None);
+    assert!(desk.user(&token).is_ok());
+    let keys = || block_on(desk.authenticator.active_keys(&ProjectName::demo()));
+    assert_eq!(keys(), Err(TokenError::Unavailable));
+    desk.catalogue.is_down.store(false, Ordering::Relaxed);
+    desk.clock.advance(1_000);
+    assert_eq!(keys().map(|keys| keys.user.len()), Ok(1));
+}
+
+#[test]
+fn inactive_project_has_no_good_tokens_and_no_keys() {
+    let desk = Desk::new(Project { active: false, ..demo() });
+    assert_eq!(desk.api(&api_token(API_CLAIMS)), Err(TokenError::InactiveProject));
+    assert_eq!(desk.user(&user_token(USER_CLAIMS)), Err(TokenError::InactiveProject));
+    assert_eq!(block_on(desk.authenticator.active_keys(&ProjectName::demo())), Ok(ActiveKeys::default()));
+}
+
+#[test]
+fn mark_of_a_key_lives_on_when_another_key_comes_and_changes_with_its_material() {
+    let desk = Desk::new(demo());
+    let keys = || {
+        desk.authenticator.expire(None);
+        block_on(desk.authenticator.active_keys(&ProjectName::demo())).unwrap()
+    };
+    let before = keys();
+    let mut project = demo();
+    project.keys.push(secret_key("new", KeyUse::Api, &SECRET));
+    desk.catalogue.put(project.clone());
+    let with_another = keys();
+    assert_eq!((with_another.api.len(), with_another.api[0]), (2, before.api[0]));
+    assert_ne!(with_another.api[1], before.api[0], "the same secret under another id");
+    project.keys[0].material = KeyMaterial::Secret(vec![7; 32]);
+    desk.catalogue.put(project);
+    assert_ne!(keys().api[0], before.api[0]);
+}

@@ -20,7 +20,9 @@ use futures::future::{BoxFuture, FutureExt as _};
 use jsonwebtoken::{Algorithm as JwtAlgorithm, EncodingKey};
 
 use super::*;
-use crate::catalogue::{Algorithm, Catalogue, CatalogueError, Key, KeyMaterial, KeyUse, Project, ProjectName};
+use crate::catalogue::{
+    Algorithm, Catalogue, CatalogueError, EventDefinition, Key, KeyMaterial, KeyUse, Project, ProjectName,
+};
 
 /// What the clock says at first, in seconds.
 const NOW: u64 = 1_790_000_000;
@@ -70,6 +72,7 @@ impl Clock for ManualClock {
 #[derive(Default)]
 struct MemoryCatalogue {
     projects: Mutex<HashMap<ProjectName, Project>>,
+    events: Mutex<HashMap<(ProjectName, String), EventDefinition>>,
     look_ups: AtomicUsize,
     is_down: AtomicBool,
 }
@@ -103,6 +106,42 @@ impl Catalogue for MemoryCatalogue {
     }
 
     fn put_key<'a>(&'a self, _: &'a ProjectName, _: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        unreachable!("an authenticator only reads")
+    }
+
+    fn put_project<'a>(&'a self, _: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        unreachable!("an authenticator only reads")
+    }
+
+    fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>> {
+        unreachable!("an authenticator reads one project")
+    }
+
+    fn event<'a>(
+        &'a self,
+        project: &'a ProjectName,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<Option<EventDefinition>, CatalogueError>> {
+        async move {
+            self.look_ups.fetch_add(1, Ordering::Relaxed);
+            tokio::task::yield_now().await;
+            if self.is_down.load(Ordering::Relaxed) {
+                return Err(CatalogueError::Closing);
+            }
+            Ok(self.events.lock().unwrap().get(&(project.clone(), name.to_owned())).cloned())
+        }
+        .boxed()
+    }
+
+    fn events<'a>(&'a self, _: &'a ProjectName) -> BoxFuture<'a, Result<Vec<EventDefinition>, CatalogueError>> {
+        unreachable!("an authenticator reads one event")
+    }
+
+    fn put_event<'a>(
+        &'a self,
+        _: &'a ProjectName,
+        _: &'a EventDefinition,
+    ) -> BoxFuture<'a, Result<(), CatalogueError>> {
         unreachable!("an authenticator only reads")
     }
 
@@ -157,19 +196,22 @@ const USER_CLAIMS: &str = r#"{"project":"demo","sub":"u42","exp":1790000100.5,"m
 #[test]
 fn good_tokens_say_who_and_what() {
     let desk = Desk::new(demo());
+    let (api, user) = (desk.api(&api_token(API_CLAIMS)).unwrap(), desk.user(&user_token(USER_CLAIMS)).unwrap());
+    let keys = block_on(desk.authenticator.active_keys(&ProjectName::demo())).unwrap();
+    assert_eq!((keys.api, keys.user), (vec![api.key], vec![user.key]));
     assert_eq!(
-        *desk.api(&api_token(API_CLAIMS)).unwrap(),
+        *api,
         ApiToken {
             project: ProjectName::demo(),
             application: "shop".into(),
             scopes: [Scope::Connect, Scope::Emit].into_iter().collect(),
+            key: api.key,
             expires_at: Some(1_790_000_100),
         }
     );
-    assert_eq!(
-        desk.user(&user_token(USER_CLAIMS)).unwrap(),
-        UserToken { project: ProjectName::demo(), subject: "u42".into(), expires_at: 1_790_000_101 }
-    );
+    let expected =
+        UserToken { project: ProjectName::demo(), subject: "u42".into(), key: user.key, expires_at: 1_790_000_101 };
+    assert_eq!(user, expected);
 }
 
 #[test]

@@ -1,22 +1,23 @@
 //! The statements of the embedded catalogue, each inside its caller's transaction.
 
-use rusqlite::{OptionalExtension as _, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
-use crate::catalogue::{CatalogueError, Key, KeyMaterial, Project, ProjectName};
+use crate::catalogue::{CatalogueError, EventDefinition, EventMode, Key, KeyMaterial, Project, ProjectName};
 
 pub(super) fn read_project(
     transaction: &Transaction<'_>,
     name: ProjectName,
 ) -> Result<Option<Project>, CatalogueError> {
     let found = transaction
-        .prepare_cached("SELECT audience, issuer FROM projects WHERE name = ?1")?
-        .query_row([name.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))
+        .prepare_cached("SELECT active, audience, issuer, events FROM projects WHERE name = ?1")?
+        .query_row([name.as_str()], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, String>(3)?)))
         .optional()?;
-    let Some((audience, issuer)) = found else {
+    let Some((active, audience, issuer, events)) = found else {
         return Ok(None);
     };
+    let events: EventMode = events.parse()?;
     let keys = read_keys(transaction, &name)?;
-    Ok(Some(Project { name, audience, issuer, keys }))
+    Ok(Some(Project { name, active, audience, issuer, events, keys }))
 }
 
 fn read_keys(transaction: &Transaction<'_>, project: &ProjectName) -> Result<Vec<Key>, CatalogueError> {
@@ -48,8 +49,9 @@ fn read_key(row: &Row<'_>) -> Result<Key, CatalogueError> {
 
 pub(super) fn insert_project(transaction: &Transaction<'_>, project: &Project) -> Result<(), CatalogueError> {
     let added = transaction.execute(
-        "INSERT INTO projects (name, audience, issuer) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-        params![project.name.as_str(), project.audience, project.issuer],
+        "INSERT INTO projects (name, active, audience, issuer, events) VALUES (?1, ?2, ?3, ?4, ?5)
+         ON CONFLICT DO NOTHING",
+        params![project.name.as_str(), project.active, project.audience, project.issuer, project.events.as_str()],
     )?;
     if added == 0 {
         return Err(CatalogueError::ProjectExists(project.name.clone()));
@@ -57,6 +59,79 @@ pub(super) fn insert_project(transaction: &Transaction<'_>, project: &Project) -
     for key in &project.keys {
         write_key(transaction, &project.name, key)?;
     }
+    Ok(())
+}
+
+pub(super) fn write_project(transaction: &Transaction<'_>, project: &Project) -> Result<(), CatalogueError> {
+    let changed = transaction.execute(
+        "UPDATE projects SET active = ?2, audience = ?3, issuer = ?4, events = ?5 WHERE name = ?1",
+        params![project.name.as_str(), project.active, project.audience, project.issuer, project.events.as_str()],
+    )?;
+    if changed == 0 { Err(CatalogueError::ProjectUnknown(project.name.clone())) } else { Ok(()) }
+}
+
+pub(super) fn list_projects(connection: &Connection) -> Result<Vec<ProjectName>, CatalogueError> {
+    let mut statement = connection.prepare("SELECT name FROM projects ORDER BY name")?;
+    let mut rows = statement.query([])?;
+    let mut names = Vec::new();
+    while let Some(row) = rows.next()? {
+        let name: String = row.get(0)?;
+        names.push(ProjectName::parse(&name).map_err(|_| CatalogueError::Unreadable("a project's name"))?);
+    }
+    Ok(names)
+}
+
+const EVENT_COLUMNS: &str = "SELECT name, active, subscribers, emitters FROM events WHERE project = ?1";
+
+pub(super) fn read_event(
+    connection: &Connection,
+    project: &ProjectName,
+    name: &str,
+) -> Result<Option<EventDefinition>, CatalogueError> {
+    let mut statement = connection.prepare_cached(&format!("{EVENT_COLUMNS} AND name = ?2"))?;
+    let mut rows = statement.query([project.as_str(), name])?;
+    rows.next()?.map(read_event_row).transpose()
+}
+
+pub(super) fn read_events(
+    connection: &Connection,
+    project: &ProjectName,
+) -> Result<Vec<EventDefinition>, CatalogueError> {
+    let mut statement = connection.prepare(&format!("{EVENT_COLUMNS} ORDER BY name"))?;
+    let mut rows = statement.query([project.as_str()])?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
+        events.push(read_event_row(row)?);
+    }
+    Ok(events)
+}
+
+fn read_event_row(row: &Row<'_>) -> Result<EventDefinition, CatalogueError> {
+    Ok(EventDefinition {
+        name: row.get(0)?,
+        active: row.get(1)?,
+        subscribers: read_names(row.get(2)?)?,
+        emitters: read_names(row.get(3)?)?,
+    })
+}
+
+/// Applications, kept as a JSON array.
+fn read_names(column: Option<String>) -> Result<Option<Vec<String>>, CatalogueError> {
+    let read = |text: String| serde_json::from_str(&text).map_err(|_| CatalogueError::Unreadable("an event's rules"));
+    column.map(read).transpose()
+}
+
+pub(super) fn write_event(
+    transaction: &Transaction<'_>,
+    project: &ProjectName,
+    event: &EventDefinition,
+) -> rusqlite::Result<()> {
+    let write =
+        |names: &Option<Vec<String>>| names.as_ref().map(|names| serde_json::Value::from(names.clone()).to_string());
+    transaction.execute(
+        "INSERT OR REPLACE INTO events (project, name, active, subscribers, emitters) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![project.as_str(), event.name, event.active, write(&event.subscribers), write(&event.emitters)],
+    )?;
     Ok(())
 }
 

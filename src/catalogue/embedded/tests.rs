@@ -118,7 +118,7 @@ fn file_of_a_newer_program_is_left_alone() {
     connection.pragma_update(None, "user_version", 7).unwrap();
     drop(connection);
     let refusal = EmbeddedCatalogue::open(folder.path()).err().unwrap();
-    assert!(matches!(refusal, CatalogueError::TooNew { found: 7, known: SCHEMA_VERSION, .. }), "{refusal}");
+    assert!(matches!(refusal, CatalogueError::TooNew { found: 7, known: schema::VERSION, .. }), "{refusal}");
 }
 
 #[test]
@@ -127,4 +127,37 @@ fn file_that_is_no_database_is_named() {
     std::fs::write(folder.path().join(FILE_NAME), "x".repeat(5_000)).unwrap();
     let refusal = EmbeddedCatalogue::open(folder.path()).err().unwrap().to_string();
     assert!(refusal.contains("carillon.sqlite3 can't be opened"), "{refusal}");
+}
+
+/// What the first version of the program left is brought up to date, and read as it was.
+#[tokio::test]
+async fn file_of_the_first_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE projects (name TEXT PRIMARY KEY, audience TEXT, issuer TEXT) STRICT, WITHOUT ROWID;
+             CREATE TABLE keys (position INTEGER PRIMARY KEY, project TEXT NOT NULL REFERENCES projects (name),
+                 id TEXT NOT NULL, key_use TEXT NOT NULL, algorithm TEXT NOT NULL, secret BLOB, public_pem TEXT,
+                 active INTEGER NOT NULL, UNIQUE (project, id)) STRICT;
+             INSERT INTO projects (name, issuer) VALUES ('demo', 'i');
+             PRAGMA user_version = 1;",
+        )
+        .unwrap();
+    drop(connection);
+    let demo = open(folder.path()).project(&ProjectName::demo()).await.unwrap();
+    let expected = Project { issuer: Some("i".to_owned()), ..Project::new(ProjectName::demo()) };
+    assert_eq!(demo, Some(expected));
+}
+
+#[tokio::test]
+async fn a_change_by_another_process_is_another_version_and_an_own_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (node, command) = (open(folder.path()), open(folder.path()));
+    let first = node.version().await.unwrap();
+    assert!(first.is_some());
+    node.ensure_demo().await.unwrap();
+    assert_eq!(node.version().await.unwrap(), first);
+    command.put_project(&Project { active: false, ..Project::new(ProjectName::demo()) }).await.unwrap();
+    assert_ne!(node.version().await.unwrap(), first);
 }

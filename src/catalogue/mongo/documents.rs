@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::{CatalogueError, Key, KeyMaterial, Project};
+use crate::catalogue::{CatalogueError, EventDefinition, EventMode, Key, KeyMaterial, Project, ProjectName};
 
 const ACTIVE: &str = "active";
 const INACTIVE: &str = "inactive";
@@ -17,9 +17,13 @@ pub(super) struct ProjectDocument {
     pub id: String,
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub audience: Option<String>,
+    audience: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub issuer: Option<String>,
+    issuer: Option<String>,
+    /// Active where there is none: it came with the second migration.
+    state: Option<String>,
+    /// Open where there is none, likewise.
+    events: Option<String>,
 }
 
 impl ProjectDocument {
@@ -29,7 +33,63 @@ impl ProjectDocument {
             name: project.name.as_str().to_owned(),
             audience: project.audience.clone(),
             issuer: project.issuer.clone(),
+            state: Some(state(project.active)),
+            events: Some(project.events.as_str().to_owned()),
         }
+    }
+
+    /// The project, with keys that were read apart.
+    pub fn into_project(self, name: ProjectName, keys: Vec<Key>) -> Result<Project, CatalogueError> {
+        let active = self.state.map_or(Ok(true), |state| read_state(&state, "a project's state"))?;
+        let events = self.events.map_or(Ok(EventMode::Open), |events| events.parse())?;
+        Ok(Project { name, active, audience: self.audience, issuer: self.issuer, events, keys })
+    }
+}
+
+/// A document of `events`.
+#[derive(Serialize, Deserialize)]
+pub(super) struct EventDocument {
+    /// The `_id` of the project.
+    project: String,
+    name: String,
+    state: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subscribers: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    emitters: Option<Vec<String>>,
+}
+
+impl EventDocument {
+    pub fn new(project_id: &str, event: &EventDefinition) -> Self {
+        EventDocument {
+            project: project_id.to_owned(),
+            name: event.name.clone(),
+            state: state(event.active),
+            subscribers: event.subscribers.clone(),
+            emitters: event.emitters.clone(),
+        }
+    }
+}
+
+impl TryFrom<EventDocument> for EventDefinition {
+    type Error = CatalogueError;
+
+    fn try_from(document: EventDocument) -> Result<Self, Self::Error> {
+        let active = read_state(&document.state, "an event's state")?;
+        let EventDocument { name, subscribers, emitters, .. } = document;
+        Ok(EventDefinition { name, active, subscribers, emitters })
+    }
+}
+
+fn state(active: bool) -> String {
+    if active { ACTIVE } else { INACTIVE }.to_owned()
+}
+
+fn read_state(text: &str, what: &'static str) -> Result<bool, CatalogueError> {
+    match text {
+        ACTIVE => Ok(true),
+        INACTIVE => Ok(false),
+        _ => Err(CatalogueError::Unreadable(what)),
     }
 }
 
@@ -65,7 +125,7 @@ impl KeyDocument {
             kid: key.id.clone(),
             key_use: key.key_use.as_str().to_owned(),
             algorithm: key.algorithm.as_str().to_owned(),
-            state: if key.active { ACTIVE } else { INACTIVE }.to_owned(),
+            state: state(key.active),
             position,
             secret,
             public_pem,
@@ -82,11 +142,7 @@ impl TryFrom<KeyDocument> for Key {
             (None, Some(pem)) => KeyMaterial::PublicPem(pem),
             _ => return Err(CatalogueError::Unreadable("a key's material")),
         };
-        let active = match document.state.as_str() {
-            ACTIVE => true,
-            INACTIVE => false,
-            _ => return Err(CatalogueError::Unreadable("a key's state")),
-        };
+        let active = read_state(&document.state, "a key's state")?;
         Ok(Key {
             id: document.kid,
             key_use: document.key_use.parse()?,

@@ -46,10 +46,10 @@ async fn mongo_catalogue_conforms() {
 async fn migrations_are_applied_once_and_recorded() {
     with_database(async |uri, name| {
         let catalogue = open(&uri, &name).await;
-        assert_eq!(catalogue.migrate().await.unwrap(), ["0001_projects_keys_events"]);
+        assert_eq!(catalogue.migrate().await.unwrap(), ["0001_projects_keys_events", "0002_states_and_event_rules"]);
         assert_eq!(catalogue.migrate().await.unwrap(), [""; 0]);
         assert_eq!(open(&uri, &name).await.migrate().await.unwrap(), [""; 0]);
-        assert_eq!(count(&catalogue, "migrations").await, 1);
+        assert_eq!(count(&catalogue, "migrations").await, 2);
     })
     .await;
 }
@@ -79,7 +79,7 @@ async fn one_of_many_first_starts_at_once_makes_the_demo() {
         assert_eq!(made, 1);
         let catalogue = open(&uri, &name).await;
         assert_eq!((count(&catalogue, "projects").await, count(&catalogue, "keys").await), (1, 2));
-        assert_eq!(count(&catalogue, "migrations").await, 1);
+        assert_eq!(count(&catalogue, "migrations").await, 2);
     })
     .await;
 }
@@ -90,7 +90,7 @@ async fn keys_of_a_project_whose_maker_was_killed_belong_to_nobody() {
         let catalogue = open(&uri, &name).await;
         catalogue.migrate().await.unwrap();
         let half = KeyDocument::new(&ObjectId::new().to_hex(), &Key::random(KeyUse::Api).unwrap(), 0);
-        catalogue.keys().insert_one(half).await.unwrap();
+        catalogue.key_documents().insert_one(half).await.unwrap();
         assert_eq!(catalogue.project(&ProjectName::demo()).await.unwrap(), None);
         assert!(catalogue.ensure_demo().await.unwrap());
         assert_eq!(catalogue.project(&ProjectName::demo()).await.unwrap().unwrap().keys.len(), 2);

@@ -67,15 +67,17 @@ impl Database {
 
     /// Both tokens of a project, signed by the command line.
     pub fn tokens(&self, project: &str) -> Tokens {
-        let token = |words: &[&str]| {
-            let output = self.run(words);
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            String::from_utf8(output.stdout).expect("a text").trim().to_owned()
-        };
         Tokens {
-            api: token(&["token", "api", "--project", project, "--name", "tests", "--scope", "connect,emit"]),
-            user: token(&["token", "user", "--project", project, "--sub", "u1"]),
+            api: self.token(&["api", "--project", project, "--name", "tests", "--scope", "connect,emit"]),
+            user: self.token(&["user", "--project", project, "--sub", "u1"]),
         }
+    }
+
+    /// A token, signed by the command line as these words say.
+    pub fn token(&self, words: &[&str]) -> String {
+        let output = self.run(&[&["token"][..], words].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("a text").trim().to_owned()
     }
 
     /// The program's own door to it, for what no command does.

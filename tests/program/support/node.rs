@@ -5,7 +5,7 @@ use super::tokens::{Claims, Tokens};
 use std::fs::{self, File};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -104,6 +104,11 @@ impl Node {
         let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
         let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
         Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
+    }
+
+    /// Runs a command of the program with the node's own settings, as an operator does beside it.
+    pub fn run(&self, settings: &[(&str, &str)], words: &[&str]) -> Output {
+        command(self.directory(), settings).args(words).output().expect("the program runs")
     }
 
     /// Sends the node a signal.

@@ -89,7 +89,10 @@ impl Claims {
 
     /// Signs with the project's key for this use.
     pub fn sign(&self, data_directory: &Path) -> String {
-        let (kid, secret) = signing_key(data_directory, &self.project, self.key_use);
+        self.sign_with(signing_key(data_directory, &self.project, self.key_use))
+    }
+
+    fn sign_with(&self, (kid, secret): (String, Vec<u8>)) -> String {
         let mut header = Header::new(Algorithm::HS256);
         header.kid = Some(kid);
         let key = EncodingKey::from_secret(&secret).expect("a key of HS256");
@@ -100,6 +103,20 @@ impl Claims {
     pub fn sign_wrongly(&self) -> String {
         let key = EncodingKey::from_secret(b"a secret of somebody else, 32 bytes or more").expect("a key of HS256");
         encode(&Header::new(Algorithm::HS256), &self.body, &key).expect("a token")
+    }
+}
+
+/// Tokens of user `u1`, signed with these keys of the project `demo`.
+pub fn signed_with(data_directory: &Path, api_key: &str, user_key: &str) -> Tokens {
+    let key = |id: &str| {
+        let secret = catalogue(data_directory)
+            .query_row("SELECT secret FROM keys WHERE project = 'demo' AND id = ?1", [id], |row| row.get(0))
+            .expect("a key of this id");
+        (id.to_owned(), secret)
+    };
+    Tokens {
+        api: Claims::api("connect emit").sign_with(key(api_key)),
+        user: Claims::user("u1").sign_with(key(user_key)),
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::names::Names;
 use super::seldom::Seldom;
-use crate::bus::{ChannelKey, ControlListeners, Missed, Publication, Published, Subscriber};
+use crate::bus::{ChannelKey, Control, ControlListeners, Missed, Publication, Published, Subscriber};
 use crate::counters::{Counters, Limit};
 use crate::passage::Passage;
 use crate::protocol::codes::GapReason;
@@ -104,6 +104,11 @@ impl Inbox {
     pub fn tell_missed(&self, channels: Vec<ChannelKey>, reason: GapReason) {
         // Must not be refused; there is one for each time that the connection was lost or the room was full.
         self.subscriber.missed.do_send(Missed { channels, reason });
+    }
+
+    /// Says that what other nodes told may not have arrived.
+    pub fn tell_missed_control(&self) {
+        self.listeners.tell(&Control::Missed);
     }
 
     fn on_message(&self, data: Vec<Value>) {

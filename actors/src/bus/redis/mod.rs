@@ -10,6 +10,7 @@
 //! 3. A publication goes over one connection in the order of the calls, and Redis tells all nodes in that order.
 
 mod address;
+mod announcement;
 mod backoff;
 mod inbox;
 mod names;
@@ -18,6 +19,7 @@ mod seldom;
 mod subscriber;
 
 pub use address::{RedisAddress, RedisAddressError};
+pub use announcement::announce_once;
 
 use super::{Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, Once, Publication, Subscriber, Taken};
 use crate::counters::Counters;

@@ -101,6 +101,7 @@ impl Hearing {
         let mut connection = self.connector.connect().await?;
         self.forget_orders();
         connection.subscribe(self.names.control()).await.map_err(|error| error.to_string())?;
+        self.inbox.tell_missed_control();
         let wanted: Vec<ChannelKey> = self.wanted.iter().cloned().collect();
         for channels in wanted.chunks(BATCH) {
             self.subscribe(&mut connection, channels).await.map_err(|error| error.to_string())?;

@@ -1,0 +1,253 @@
+//! What is changed in the catalogue beside running nodes: a key revoked, a project disabled. It bites within a second, on all.
+
+use crate::support::client::{Client, entry};
+use crate::support::cluster::await_ready;
+use crate::support::mongodb::{Database, Server};
+use crate::support::{Answer, Claims, DEADLINE, Node, RedisServer, Tokens, emit, eventually, request};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+/// How soon a revoked key is refused everywhere.
+const BITES: Duration = Duration::from_secs(1);
+
+const BODY: &str = r#"{"name":"orders","eventData":1}"#;
+
+fn text(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
+}
+
+/// Waits until it holds, which must be soon after a change.
+fn assert_bites(what: &str, check: impl FnMut() -> bool) {
+    let changed = Instant::now();
+    eventually(what, check);
+    assert!(changed.elapsed() < BITES, "{what} took {:?}", changed.elapsed());
+}
+
+fn refuses(node: &Node, token: &str) -> bool {
+    let answer = emit(node, token, BODY);
+    answer.status == 401 && answer.refusal(401) == "TOKEN_INVALID"
+}
+
+fn call(node: &Node, method: &str, order: &str, token: &str, body: &Value) -> Answer {
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", token)];
+    let path = format!("/api/system-api/demo/{order}");
+    request(node.address(), method, &path, &headers, body.to_string().as_bytes())
+}
+
+/// The id of a project's key of one use, as `carillon key list` shows it.
+fn key_id(listed: &Output, key_use: &str) -> String {
+    let listed = text(listed);
+    let line = listed.lines().find(|line| line.contains(&format!(" {key_use} "))).unwrap_or_else(|| panic!("{listed}"));
+    line.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// The next two messages say why, and end it.
+async fn expect_revoked(client: &mut Client) {
+    let told = client.next_json().await;
+    assert_eq!(told["type"], "TOKEN_VALIDATION", "{told}");
+    assert_eq!(told["errors"][0]["code"], "TOKEN_INVALID", "{told}");
+    client.expect_close(4401).await;
+}
+
+/// Two nodes on one Redis and one MongoDB.
+fn cluster(redis: &RedisServer, database: &Database) -> Vec<Node> {
+    let url = redis.url();
+    let settings = [("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
+    let nodes: Vec<Node> = (0..2).map(|_| database.start_node(&settings)).collect();
+    nodes.iter().for_each(await_ready);
+    nodes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second() {
+    let Some(database) = Database::shared() else { return };
+    let redis = RedisServer::start();
+    let nodes = cluster(&redis, &database);
+    let old = database.tokens("demo");
+    let listed = database.run(&["key", "list", "--project", "demo"]);
+    let (old_api, old_user) = (key_id(&listed, "api"), key_id(&listed, "user"));
+
+    // A second key for API tokens; tokens without its id are signed by the first that is active.
+    let added = database.run(&["key", "add", "--project", "demo", "--use", "api", "--id", "second"]);
+    assert_eq!((text(&added).as_str(), added.status.code()), ("second\n", Some(0)));
+    let admin = database.token(&["api", "--project", "demo", "--name", "ops", "--scope", "admin"]);
+    let mut clients = Vec::new();
+    for node in &nodes {
+        assert_eq!(emit(node, &old.api, BODY).status, 200);
+        let mut client = Client::connect(node, &old).await;
+        client.subscribe(entry("quiet")).await;
+        clients.push(client);
+    }
+
+    let listed = call(&nodes[0], "GET", "list-keys-ws", &admin, &json!({})).json();
+    let keys = listed["data"]["keys"].as_array().expect("a list").clone();
+    assert_eq!(keys.len(), 3, "{listed}");
+    assert_eq!(keys[0], json!({"id": old_api, "use": "api", "algorithm": "HS256", "active": true}));
+    let answer = call(&nodes[0], "POST", "revoke-key-ws", &admin, &json!({"id": old_api}));
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_bites("refused on both nodes", || nodes.iter().all(|node| refuses(node, &old.api)));
+    for client in &mut clients {
+        expect_revoked(client).await;
+    }
+    let new = database.tokens("demo");
+    for node in &nodes {
+        assert_eq!(emit(node, &new.api, BODY).status, 200);
+        assert!(node.metric("carillon_project_changes_total", "") >= 1.0);
+        assert!(node.output().contains("a project was changed in the catalogue"), "{}", node.output());
+    }
+    assert!(nodes[0].output().contains("a key was revoked by order"), "{}", nodes[0].output());
+
+    // The command line tells all nodes too.
+    let mut client = Client::connect(&nodes[1], &new).await;
+    client.subscribe(entry("quiet")).await;
+    let url = redis.url();
+    let bus = [("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
+    let revoked = nodes[0].run(&database.settings(&bus), &["key", "revoke", "--project", "demo", &old_user]);
+    let expected = format!("revoked the key {old_user} of project demo: 2 nodes were told\n");
+    assert_eq!(text(&revoked), expected);
+    assert_bites("the session's end", || nodes[1].metric("carillon_subscriptions", "") == 0.0);
+    expect_revoked(&mut client).await;
+    drop(nodes);
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_was_deaf_when_a_key_was_revoked_learns_it_when_it_hears_again() {
+    let Some(database) = Database::shared() else { return };
+    let mut redis = RedisServer::start();
+    let nodes = cluster(&redis, &database);
+    let tokens = database.tokens("demo");
+    let mut client = Client::connect(&nodes[1], &tokens).await;
+    redis.kill();
+    eventually("a lost bus", || nodes.iter().all(|node| node.metric("carillon_bus_ready", "") == 0.0));
+    let key = key_id(&database.run(&["key", "list", "--project", "demo"]), "api");
+    let url = redis.url();
+    let bus = [("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
+    let told = nodes[0].run(&database.settings(&bus), &["key", "revoke", "--project", "demo", &key]);
+    assert_eq!(told.status.code(), Some(1));
+    assert!(text(&told).starts_with("carillon: done, but the nodes could not be told over Redis"), "{}", text(&told));
+    redis.start_again();
+    expect_revoked(&mut client).await;
+    assert!(refuses(&nodes[1], &tokens.api));
+    drop(nodes);
+    database.remove().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_revoked_while_mongodb_says_nothing_to_the_node_ends_its_sessions_once_it_answers() {
+    let Some(server) = Server::started() else { return };
+    let database = server.database();
+    let redis = RedisServer::start();
+    let nodes = cluster(&redis, &database);
+    let tokens = database.tokens("demo");
+    let mut client = Client::connect(&nodes[1], &tokens).await;
+    let key = key_id(&database.run(&["key", "list", "--project", "demo"]), "user");
+    // Written, but no node told: as if MongoDB became unreachable for them right after it.
+    assert_eq!(database.run(&["key", "revoke", "--project", "demo", &key]).status.code(), Some(0));
+    server.signal(Signal::STOP);
+    let message = r#"{"type":"projectChanged","project":"demo"}"#;
+    assert_eq!(redis.ask(&["PUBLISH", "carillon:control", message]), ":2");
+    eventually("a look-up that failed", || nodes[1].metric("carillon_catalogue_failures_total", "") >= 1.0);
+    assert_eq!(emit(&nodes[1], &tokens.api, BODY).status, 200, "what was read before serves on");
+    server.signal(Signal::CONT);
+    expect_revoked(&mut client).await;
+}
+
+#[tokio::test]
+async fn on_the_embedded_catalogue_a_running_node_sees_what_the_command_line_does() {
+    let node = Node::start(&[]);
+    let (mut client, tokens) = (Client::of(&node).await, node.tokens());
+    client.subscribe(entry("orders")).await;
+    let run = |words: &[&str]| node.run(&[], words);
+    assert_eq!(text(&run(&["project", "list"])), "demo active open\n");
+    let key = key_id(&run(&["key", "list", "--project", "demo"]), "user");
+    let added = text(&run(&["key", "add", "--project", "demo", "--use", "user"])).trim().to_owned();
+    let revoked = run(&["key", "revoke", "--project", "demo", &key]);
+    let expected = format!("revoked the key {key} of project demo: a node that runs on it sees it within a second\n");
+    assert_eq!(text(&revoked), expected);
+    assert_bites("the session's end", || node.metric("carillon_subscriptions", "") == 0.0);
+    expect_revoked(&mut client).await;
+
+    let listed = text(&run(&["key", "list", "--project", "demo"]));
+    assert!(listed.contains(&format!("{key} user HS256 revoked\n{added} user HS256 active\n")), "{listed}");
+    let new_user = text(&run(&["token", "user", "--project", "demo", "--sub", "u1"])).trim().to_owned();
+    let new = Tokens { api: tokens.api.clone(), user: new_user };
+    let mut client = Client::connect(&node, &new).await;
+
+    assert_eq!(run(&["project", "disable", "demo"]).status.code(), Some(0));
+    assert_bites("a refused emit", || refuses(&node, &tokens.api));
+    expect_revoked(&mut client).await;
+    assert_eq!(run(&["project", "enable", "demo"]).status.code(), Some(0));
+    eventually("an accepted emit", || emit(&node, &tokens.api, BODY).status == 200);
+}
+
+#[tokio::test]
+async fn a_session_that_was_refreshed_with_a_new_key_outlives_the_old_one() {
+    let node = Node::start(&[]);
+    let mut refreshed = Client::of(&node).await;
+    let mut old = Client::of(&node).await;
+    refreshed.subscribe(entry("orders")).await;
+    let run = |words: &[&str]| node.run(&[], words);
+    let keys = run(&["key", "list", "--project", "demo"]);
+    let (api, user) = (key_id(&keys, "api"), key_id(&keys, "user"));
+    for key_use in ["api", "user"] {
+        run(&["key", "add", "--project", "demo", "--use", key_use, "--id", &format!("new-{key_use}")]);
+    }
+    let tokens = crate::support::tokens::signed_with(node.directory(), "new-api", "new-user");
+    let message = json!({"objType": "REFRESH", "tokens": {
+        "x-am-authorization": tokens.api, "x-am-user-authorization": tokens.user,
+    }});
+    // The node has seen the keys within a second.
+    let end = Instant::now() + DEADLINE;
+    while refreshed.ask(message.clone()).await["errors"] != Value::Null {
+        assert!(Instant::now() < end, "never refreshed");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for key in [&api, &user] {
+        assert_eq!(run(&["key", "revoke", "--project", "demo", key]).status.code(), Some(0));
+    }
+    expect_revoked(&mut old).await;
+    assert_eq!(emit(&node, &tokens.api, BODY).status, 200);
+    assert_eq!(refreshed.next_notification().await.1, json!(1));
+}
+
+#[test]
+fn orders_over_keys_need_the_scope_and_a_key_that_is_there() {
+    let node = Node::start(&[]);
+    let admin = node.token(Claims::api("admin"));
+    let emitter = node.token(Claims::api("connect emit"));
+    assert_eq!(call(&node, "GET", "list-keys-ws", &emitter, &json!({})).refusal(403), "TOKEN_SCOPE");
+    assert_eq!(call(&node, "POST", "revoke-key-ws", &emitter, &json!({"id": "x"})).refusal(403), "TOKEN_SCOPE");
+    assert_eq!(call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": 1})).refusal(400), "INVALID_JSON");
+    assert_eq!(call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": "x"})).refusal(404), "UNKNOWN_MESSAGE");
+    let listed = call(&node, "GET", "list-keys-ws", &admin, &json!({}));
+    let keys = listed.json()["data"]["keys"].clone();
+    assert_eq!(keys.as_array().map(Vec::len), Some(2), "{keys}");
+    let members: Vec<&String> = keys[0].as_object().expect("a key").keys().collect();
+    assert_eq!(members, ["active", "algorithm", "id", "use"], "no secret");
+    // The key of the very token that orders it.
+    assert_eq!(call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": keys[0]["id"]})).status, 200);
+    assert_bites("refused", || refuses(&node, &emitter));
+}
+
+#[test]
+fn what_the_command_line_can_not_do_it_says_in_one_line() {
+    let node = Node::start(&[]);
+    let rows: [(&[&str], &str); 5] = [
+        (&["key", "list", "--project", "nobody"], "carillon: there is no project nobody in "),
+        (&["key", "revoke", "--project", "demo", "x"], "carillon: the project demo has no key x: "),
+        (&["project", "disable", "nobody"], "carillon: there is no project nobody in "),
+        (&["project", "add", "demo"], "carillon: the project demo exists already"),
+        (
+            &["key", "add", "--project", "demo", "--use", "user", "--public", "/dev/null", "--algorithm", "EdDSA"],
+            "carillon: the key can't be used: ",
+        ),
+    ];
+    for (words, expected) in rows {
+        let told = node.run(&[], words);
+        assert_eq!(told.status.code(), Some(1), "{words:?}");
+        assert!(text(&told).starts_with(expected) && text(&told).lines().count() == 1, "{}", text(&told));
+    }
+}

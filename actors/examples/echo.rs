@@ -5,7 +5,7 @@
 
 use actix::{Actor, Addr, Context, Handler, System};
 use actors::counters::{CountedSession, Counters};
-use actors::hub::{Adopt, SessionHub, TokenJudge, Welcome};
+use actors::hub::{Adopt, Authority, EventsRequest, SessionHub, Welcome};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::frame::{self, Event};
 use actors::protocol::messages::ErrorBody;
@@ -108,8 +108,12 @@ impl Handler<Requests> for Nobody {
     fn handle(&mut self, _: Requests, _: &mut Context<Self>) {}
 }
 
-impl TokenJudge for Nobody {
-    fn judge(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+impl Authority for Nobody {
+    fn judge_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
         Box::pin(ready(Err(ErrorBody::new(ErrorCode::TokenInvalid, "an echo has no tokens"))))
+    }
+
+    fn judge_events(&self, _: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
+        Box::pin(ready(Vec::new()))
     }
 }

@@ -8,10 +8,11 @@ use actors::fingerprint::Mark;
 use quick_cache::sync::Cache;
 
 use super::compact::CompactToken;
+use super::event_rules::EventRules;
 use super::numeric_date::Validity;
 use super::project_cache::{ActiveKeys, PreparedProject, ProjectCache};
-use super::{Clock, Scope, Scopes, SystemClock, TokenError};
-use crate::catalogue::{Catalogue, KeyUse, ProjectName};
+use super::{Clock, EventError, EventUse, Scope, Scopes, SystemClock, TokenError};
+use crate::catalogue::{Catalogue, EventMode, KeyUse, ProjectName};
 
 /// API tokens remembered: a backend sends the same one with every emit.
 const MAX_SEEN_TOKENS: usize = 4_096;
@@ -25,6 +26,8 @@ pub struct ApiToken {
     /// The claim `sub`, 1 to 256 bytes.
     pub application: Box<str>,
     pub scopes: Scopes,
+    /// Which events its project knows.
+    pub events: EventMode,
     /// The key that signed it.
     pub key: Mark,
     /// The first whole second since 1970 at which the token is expired, without leeway; `None`: never.
@@ -53,6 +56,7 @@ pub struct UserToken {
 /// Verifies both tokens. One per node, shared by its workers.
 pub struct Authenticator {
     projects: ProjectCache,
+    events: EventRules,
     clock: Arc<dyn Clock>,
     leeway: Duration,
     /// By the token's whole text, never by a part or a short hash of it: what was not verified can't be found.
@@ -83,8 +87,10 @@ impl Authenticator {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let max_age = Duration::from_secs(cache_seconds);
+        let projects = ProjectCache::new(Arc::clone(&catalogue), Arc::clone(&clock), max_age);
         Authenticator {
-            projects: ProjectCache::new(catalogue, Arc::clone(&clock), max_age),
+            events: EventRules::new(catalogue, Arc::clone(&clock), max_age, projects.failed_look_ups()),
+            projects,
             clock,
             leeway: Duration::from_secs(leeway_seconds),
             seen: Cache::new(MAX_SEEN_TOKENS),
@@ -101,10 +107,11 @@ impl Authenticator {
         self.projects.failed_look_ups()
     }
 
-    /// Has a project be read again before its tokens are good once more; `None`: every project. What is held goes on
+    /// Has a project and its events be read again before they serve once more; `None`: every project. What is held goes on
     /// serving where the catalogue is away.
     pub fn expire(&self, project: Option<&ProjectName>) {
         self.projects.expire(project);
+        self.events.expire(project);
     }
 
     /// The projects whose tokens were verified lately.
@@ -123,6 +130,29 @@ impl Authenticator {
     /// The mark of the application that a token names, the same for all of its tokens.
     pub fn application(&self, token: &ApiToken) -> Mark {
         self.projects.application(&token.project, &token.application)
+    }
+
+    /// Whether an application of a project, named by its mark, may use an event.
+    ///
+    /// # Errors
+    /// [`EventError`]; never where the project is open.
+    pub async fn check_event(
+        &self,
+        project: &ProjectName,
+        application: Mark,
+        event: &str,
+        wanted: EventUse,
+    ) -> Result<(), EventError> {
+        let found = self.projects.project(project).await.map_err(|error| match error {
+            TokenError::Unavailable => EventError::Unavailable,
+            // Its sessions are about to end.
+            _ => EventError::Unknown,
+        })?;
+        if found.project.events == EventMode::Open {
+            return Ok(());
+        }
+        let mark = |name: &str| self.projects.application(project, name);
+        self.events.check(project, event, (application, wanted), mark).await
     }
 
     /// Verifies an API token.
@@ -157,6 +187,7 @@ impl Authenticator {
             project: project.project.name.clone(),
             application: claims.subject()?,
             scopes: claims.scopes()?,
+            events: project.project.events,
             key,
             expires_at: validity.expires.map(|date| date.whole_seconds()),
         });

@@ -1,4 +1,5 @@
-//! Who is calling: verifies the two tokens of the protocol (docs/protocol.md, section 2) and signs them for the command line.
+//! Who is calling, and what they may do: verifies the two tokens of the protocol (docs/protocol.md, section 2), signs them
+//! for the command line, and says which events an application may use (`event_rules`).
 //!
 //! A token's way in: `compact` (text to parts) → `project_cache` (the project that it names, with prepared keys) →
 //! `verifier` (signature) → `claims` (what it says). Nothing a token says is believed before its signature, but for the
@@ -10,6 +11,7 @@ mod claims;
 mod clock;
 mod compact;
 mod error;
+mod event_rules;
 mod issue;
 mod kept;
 mod numeric_date;
@@ -23,6 +25,7 @@ mod tests;
 pub use authenticator::{ApiToken, Authenticator, UserToken};
 pub use clock::{Clock, SystemClock};
 pub use error::TokenError;
+pub use event_rules::{EventError, EventUse};
 pub use issue::{IssueError, issue_api, issue_user};
 pub use project_cache::ActiveKeys;
 pub use scope::{Scope, ScopeError, Scopes};

@@ -31,7 +31,7 @@ pub use project::{Project, ProjectName, ProjectNameError};
 
 /// Where projects, keys and events live.
 ///
-/// Asked at the door only, through the cache of `auth`: an answer may take milliseconds, but a call must
+/// Asked at the door only, through the caches of `auth`: an answer may take milliseconds, but a call must
 /// never block its worker thread.
 pub trait Catalogue: Send + Sync {
     /// Reads one project with all its keys, inactive ones too, in the order in which they were added;

@@ -3,8 +3,8 @@
 use super::Doors;
 use super::call::{self, invalid, stopped};
 use super::error::HttpError;
-use crate::auth::{ApiToken, Scope};
-use crate::catalogue::KeyUse;
+use crate::auth::{ApiToken, EventUse, Scope};
+use crate::catalogue::{EventMode, KeyUse};
 use crate::metrics::EmitOutcome;
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::condition::document::Document;
@@ -61,8 +61,24 @@ async fn read_call(
     call::check_open(doors, request)?;
     let token = check_tokens(doors, request, project).await?;
     let body = call::read_json(doors, request, payload).await?;
-    let (items, is_batch) = read_items(doors, &body)?;
+    let (mut items, is_batch) = read_items(doors, &body)?;
+    if token.events == EventMode::Defined {
+        judge_events(doors, &token, &mut items).await;
+    }
     Ok(Call { project: token.project.to_shared(), items, is_batch })
+}
+
+/// Refuses items whose event the project does not know, or does not let the application emit.
+async fn judge_events(doors: &Doors, token: &ApiToken, items: &mut [Item]) {
+    let application = doors.authenticator.application(token);
+    for item in items {
+        let Ok(emit) = item else { continue };
+        let wanted = EventUse::Emit;
+        let verdict = doors.authenticator.check_event(&token.project, application, &emit.event, wanted).await;
+        if let Err(error) = verdict {
+            *item = Err(HttpError::of_event(error));
+        }
+    }
 }
 
 async fn check_tokens(doors: &Doors, request: &HttpRequest, project: &str) -> Result<Arc<ApiToken>, HttpError> {

@@ -1,6 +1,6 @@
 //! Errors as every door answers them: one JSON shape, the status beside the code.
 
-use crate::auth::TokenError;
+use crate::auth::{EventError, TokenError};
 use crate::catalogue::KeyUse;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -45,6 +45,16 @@ impl HttpError {
         let status = match error.code() {
             ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        HttpError::new(status, error.code(), error.to_string())
+    }
+
+    /// What an emit of an event that can't be used is answered.
+    pub fn of_event(error: EventError) -> HttpError {
+        let status = match error {
+            EventError::Unknown => StatusCode::BAD_REQUEST,
+            EventError::NoSubscriber | EventError::NoEmitter => StatusCode::FORBIDDEN,
+            EventError::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         };
         HttpError::new(status, error.code(), error.to_string())
     }

@@ -1,27 +1,49 @@
-//! New tokens of an open session (REFRESH): judged as at the handshake, and against whom the session belongs to.
+//! What an open session asks: new tokens (REFRESH), judged as at the handshake and against whom the session belongs to;
+//! and events (REGISTER), judged by what its project knows.
 
 use super::Doors;
 use super::connect::{api_grant, user_grant};
-use crate::auth::{Scope, TokenError};
+use crate::auth::{EventError, EventUse, Scope, TokenError};
 use crate::catalogue::{KeyUse, ProjectName};
 use actix_web::web;
-use actors::hub::TokenJudge;
+use actors::hub::{Authority, EventsRequest};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::messages::ErrorBody;
 use actors::session::{RefreshRequest, RefreshResult, Refreshed};
 use futures::future::LocalBoxFuture;
 
-/// Judges new tokens of sessions.
+/// Judges what sessions ask, with the doors of the node.
 pub struct Judge(pub web::Data<Doors>);
 
-impl TokenJudge for Judge {
-    fn judge(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+impl Authority for Judge {
+    fn judge_tokens(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
         let doors = self.0.clone();
-        Box::pin(async move { judge(&doors, request).await })
+        Box::pin(async move { judge_tokens(&doors, request).await })
+    }
+
+    fn judge_events(&self, request: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
+        let doors = self.0.clone();
+        Box::pin(async move { judge_events(&doors, request).await })
     }
 }
 
-async fn judge(doors: &Doors, request: RefreshRequest) -> RefreshResult {
+async fn judge_events(doors: &Doors, request: EventsRequest) -> Vec<Result<(), ErrorBody>> {
+    let project = ProjectName::parse(&request.project);
+    let mut verdicts = Vec::with_capacity(request.events.len());
+    for event in &request.events {
+        let verdict = match &project {
+            Ok(project) => {
+                let wanted = EventUse::Subscribe;
+                doors.authenticator.check_event(project, request.application, event, wanted).await
+            }
+            Err(_) => Err(EventError::Unknown),
+        };
+        verdicts.push(verdict.map_err(|error| ErrorBody::new(error.code(), error.to_string())));
+    }
+    verdicts
+}
+
+async fn judge_tokens(doors: &Doors, request: RefreshRequest) -> RefreshResult {
     let refused = |token| move |error: TokenError| ErrorBody::new(error.code(), error.message(token));
     let project = ProjectName::parse(&request.project).map_err(|_| refused(KeyUse::Api)(TokenError::UnknownProject))?;
     let mut refreshed = Refreshed::default();

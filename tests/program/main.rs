@@ -11,6 +11,7 @@ mod cluster_limits;
 mod crowd;
 mod emit;
 mod emit_refusals;
+mod event_definitions;
 mod handshake;
 mod handshake_bytes;
 mod handshake_limits;

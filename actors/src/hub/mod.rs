@@ -6,13 +6,16 @@
 
 mod expiry;
 mod poller;
+mod register;
 mod slots;
 mod tick;
 mod turn;
 mod walk;
 
+use crate::fingerprint::Mark;
 use crate::passage::Passage;
 use crate::protocol::codes::CloseCode;
+use crate::protocol::messages::ErrorBody;
 use crate::registry::{Answers, HubStarted, Leg, Requests};
 use crate::session::session_ref::SessionRef;
 use crate::session::{Close, Feed, Grant, Open, RefreshRequest, RefreshResult, Seat, Session, SessionContext};
@@ -24,15 +27,27 @@ use poller::{Poller, Readiness};
 use slots::Slots;
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use turn::Turn;
 use walk::Walk;
 pub use walk::{DisconnectUser, KeepKeys};
 
-/// Checks new tokens of a session. Implemented by who knows keys.
-pub trait TokenJudge {
-    /// Judges the tokens against the session's project and user.
-    fn judge(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult>;
+/// Who knows the keys and the events of projects, and is asked what a session may do.
+pub trait Authority {
+    /// Judges new tokens of a session against its project and user.
+    fn judge_tokens(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult>;
+
+    /// Judges events that a session wishes to subscribe to, each in its place. What is known already is answered at once.
+    fn judge_events(&self, request: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>>;
+}
+
+/// Events that a session wishes to subscribe to.
+pub struct EventsRequest {
+    pub project: Arc<str>,
+    /// The application whose token the session has.
+    pub application: Mark,
+    pub events: Vec<Arc<str>>,
 }
 
 /// See the module.
@@ -52,7 +67,7 @@ pub struct SessionHub {
     /// Until when, by the hub's clock, sessions were looked after.
     checked_until: u32,
     registry: Recipient<Requests>,
-    judge: Rc<dyn TokenJudge>,
+    authority: Rc<dyn Authority>,
     started_at: Instant,
 }
 
@@ -114,12 +129,12 @@ enum Incoming {
 pub struct CloseAll(pub CloseCode);
 
 impl SessionHub {
-    /// The hub of worker `worker`; requests of its sessions go to `registry`, new tokens to `judge`.
+    /// The hub of worker `worker`; requests of its sessions go to `registry`, what they may do `authority` says.
     pub fn new(
         worker: u16,
         ctx: SessionContext,
         registry: Recipient<Requests>,
-        judge: Rc<dyn TokenJudge>,
+        authority: Rc<dyn Authority>,
     ) -> SessionHub {
         SessionHub {
             worker,
@@ -133,7 +148,7 @@ impl SessionHub {
             walk: Walk::default(),
             checked_until: 0,
             registry,
-            judge,
+            authority,
             started_at: Instant::now(),
         }
     }

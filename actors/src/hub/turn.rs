@@ -129,10 +129,16 @@ impl SessionHub {
     }
 
     /// The end of a turn: what the sessions left to do is done.
-    fn settle(&mut self, ctx: &mut Context<Self>) {
-        while let Some(slot) = self.ctx.dirty.pop() {
-            if let Some(session) = self.sessions.at(slot) {
-                self.with(session, Flush);
+    pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
+        let mut requests = Vec::new();
+        while !self.ctx.requests.is_empty() || !self.ctx.dirty.is_empty() {
+            let asked = std::mem::take(&mut self.ctx.requests);
+            // What is refused is answered, and has something to write.
+            requests.extend(self.judge_requests(asked, ctx));
+            while let Some(slot) = self.ctx.dirty.pop() {
+                if let Some(session) = self.sessions.at(slot) {
+                    self.with(session, Flush);
+                }
             }
         }
         for (session, patience_seconds) in self.ctx.closing.drain(..) {
@@ -146,15 +152,14 @@ impl SessionHub {
         self.ctx.counters.notifications.add(std::mem::take(&mut self.ctx.notifications));
         for request in std::mem::take(&mut self.ctx.refreshes) {
             let (session, guid) = (request.session, request.guid.clone());
-            let verdict = self.judge.judge(request).into_actor(self);
+            let verdict = self.authority.judge_tokens(request).into_actor(self);
             ctx.spawn(verdict.map(move |result, hub, ctx| {
                 hub.with(session, TokensJudged { guid, result });
                 // Futures behind the turn's are polled after it, and nothing else would wake the hub.
                 hub.settle(ctx);
             }));
         }
-        if !self.ctx.requests.is_empty() {
-            let requests = std::mem::take(&mut self.ctx.requests);
+        if !requests.is_empty() {
             // Bounded by the sessions: each has at most its messages of a second and its subscriptions under way.
             self.registry.do_send(Requests { worker: self.worker, requests });
         }

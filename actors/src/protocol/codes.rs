@@ -13,6 +13,7 @@ pub enum ErrorCode {
     TokenScope,
     ProjectMismatch,
     EventNameInvalid,
+    EventUnknown,
     EventTypeUnsupported,
     AccessDenied,
     ConditionInvalid,
@@ -29,7 +30,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code, in the order of docs/protocol.md.
-    pub const ALL: [ErrorCode; 20] = [
+    pub const ALL: [ErrorCode; 21] = [
         ErrorCode::UnknownMessage,
         ErrorCode::InvalidJson,
         ErrorCode::TokenMissing,
@@ -38,6 +39,7 @@ impl ErrorCode {
         ErrorCode::TokenScope,
         ErrorCode::ProjectMismatch,
         ErrorCode::EventNameInvalid,
+        ErrorCode::EventUnknown,
         ErrorCode::EventTypeUnsupported,
         ErrorCode::AccessDenied,
         ErrorCode::ConditionInvalid,
@@ -63,6 +65,7 @@ impl ErrorCode {
             ErrorCode::TokenScope => "TOKEN_SCOPE",
             ErrorCode::ProjectMismatch => "PROJECT_MISMATCH",
             ErrorCode::EventNameInvalid => "EVENT_NAME_INVALID",
+            ErrorCode::EventUnknown => "EVENT_UNKNOWN",
             ErrorCode::EventTypeUnsupported => "EVENT_TYPE_UNSUPPORTED",
             ErrorCode::AccessDenied => "ACCESS_DENIED",
             ErrorCode::ConditionInvalid => "CONDITION_INVALID",

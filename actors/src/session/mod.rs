@@ -17,7 +17,9 @@ mod subscriptions;
 pub use context::{Conduct, RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionSettings};
 pub use on_client_message::{on_client_message, on_open};
 pub(crate) use on_readable::{Feed, ReadOn, Readable};
-pub(crate) use on_registry_answer::{Subscribed, TokensJudged, Unsubscribed, release_orphans};
+pub(crate) use on_registry_answer::{
+    Refused, RegisterAnswered, Subscribed, TokensJudged, Unsubscribed, release_orphans,
+};
 pub(crate) use on_writable::Flush;
 pub use outbox::Outbox;
 

@@ -15,6 +15,16 @@ pub struct Subscribed {
     pub answer: PendingAnswer,
 }
 
+/// So many wishes of a REGISTER were refused before the registry saw them.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Refused(pub usize);
+
+/// A REGISTER of which nothing is left to ask is answered.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct RegisterAnswered(pub PendingAnswer);
+
 /// The registry has let subscriptions go.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -44,6 +54,22 @@ impl Handler<Subscribed> for Session {
             // The goodbye came first: what the registry has just taken must not outlive it.
             self.release_subscriptions(ctx);
         }
+    }
+}
+
+impl Handler<Refused> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: Refused, _: &mut SessionContext) {
+        self.subscriptions.arrive(message.0);
+    }
+}
+
+impl Handler<RegisterAnswered> for Session {
+    type Result = ();
+
+    fn handle(&mut self, message: RegisterAnswered, ctx: &mut SessionContext) {
+        self.queue_json(&message.0.write(&[]), ctx);
     }
 }
 

@@ -53,6 +53,26 @@ pub struct PendingAnswer {
 /// What became of one wish: the id that the session keeps, or why the registry could not take it.
 pub type WishResult = Result<SubscriptionId, ErrorCode>;
 
+impl Registration {
+    /// Takes out the wishes whose verdict is a refusal, and answers how many they were. There is one verdict for each wish.
+    pub fn refuse(&mut self, verdicts: Vec<Result<(), ErrorBody>>) -> usize {
+        let before = self.wishes.len();
+        let wishes = std::mem::take(&mut self.wishes).into_iter().zip(std::mem::take(&mut self.answer.entries));
+        for ((wish, entry), verdict) in wishes.zip(verdicts) {
+            match verdict {
+                Ok(()) => {
+                    self.wishes.push(wish);
+                    self.answer.entries.push(entry);
+                }
+                Err(error) => {
+                    self.answer.invalid.push(messages::extend_entry(&entry.0, &messages::error_member(&error)))
+                }
+            }
+        }
+        before - self.wishes.len()
+    }
+}
+
 impl PendingAnswer {
     /// An answer without entries.
     pub fn new(guid: Option<&str>) -> PendingAnswer {

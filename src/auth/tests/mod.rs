@@ -3,6 +3,7 @@
 mod algorithms;
 mod cache;
 mod claims;
+mod events;
 mod form;
 mod issuing;
 mod keys;
@@ -21,7 +22,7 @@ use jsonwebtoken::{Algorithm as JwtAlgorithm, EncodingKey};
 
 use super::*;
 use crate::catalogue::{
-    Algorithm, Catalogue, CatalogueError, EventDefinition, Key, KeyMaterial, KeyUse, Project, ProjectName,
+    Algorithm, Catalogue, CatalogueError, EventDefinition, EventMode, Key, KeyMaterial, KeyUse, Project, ProjectName,
 };
 
 /// What the clock says at first, in seconds.
@@ -205,6 +206,7 @@ fn good_tokens_say_who_and_what() {
             project: ProjectName::demo(),
             application: "shop".into(),
             scopes: [Scope::Connect, Scope::Emit].into_iter().collect(),
+            events: EventMode::Open,
             key: api.key,
             expires_at: Some(1_790_000_100),
         }

@@ -61,7 +61,7 @@ async fn migrations_run_again_where_a_start_was_killed_before_their_record() {
         catalogue.migrate().await.unwrap();
         catalogue.ensure_demo().await.unwrap();
         catalogue.database.collection::<Document>("migrations").delete_many(doc! {}).await.unwrap();
-        assert_eq!(catalogue.migrate().await.unwrap().len(), 1);
+        assert_eq!(catalogue.migrate().await.unwrap().len(), 2);
         assert!(catalogue.project(&ProjectName::demo()).await.unwrap().is_some());
     })
     .await;

@@ -1,0 +1,135 @@
+//! Which events a project knows, and which of its applications may use them: definitions of the catalogue made ready, and
+//! kept as `kept.rs` says.
+//!
+//! Asked only where the project knows defined events alone; an open one costs nothing here.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actors::counters::Counter;
+use actors::fingerprint::Mark;
+use actors::protocol::codes::ErrorCode;
+use thiserror::Error;
+use tokio::sync::Semaphore;
+
+use super::Clock;
+use super::kept::{Kept, Unavailable};
+use crate::catalogue::{Catalogue, EventDefinition, ProjectName};
+
+/// Names held at once, unknown ones too: with names of 200 bytes some 8 MiB.
+const MAX_EVENTS: usize = 16_384;
+
+/// Look-ups at the same time: clients that make up names must not keep the catalogue from answering others.
+const LOOK_UPS_AT_ONCE: usize = 32;
+
+/// What an application wants of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventUse {
+    Subscribe,
+    Emit,
+}
+
+/// Why an event can't be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum EventError {
+    #[error("the project has no such event: define it, or mend the name")]
+    Unknown,
+    #[error(
+        "clients of this application may not subscribe to the event: use another application's token, or change its definition"
+    )]
+    NoSubscriber,
+    #[error("this application may not emit the event: use another application's token, or change its definition")]
+    NoEmitter,
+    #[error("the event can't be looked up now: try again in a few seconds")]
+    Unavailable,
+}
+
+impl EventError {
+    /// The code that a client or a backend is told.
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            EventError::Unknown => ErrorCode::EventUnknown,
+            EventError::NoSubscriber | EventError::NoEmitter => ErrorCode::AccessDenied,
+            EventError::Unavailable => ErrorCode::TemporarilyUnavailable,
+        }
+    }
+}
+
+/// A definition made ready: its applications by their marks; `None`: all of the project.
+pub(super) struct PreparedEvent {
+    subscribers: Option<HashSet<Mark>>,
+    emitters: Option<HashSet<Mark>>,
+}
+
+impl PreparedEvent {
+    fn new(definition: &EventDefinition, mark: impl Fn(&str) -> Mark) -> PreparedEvent {
+        let marks =
+            |names: &Option<Vec<String>>| names.as_ref().map(|names| names.iter().map(|name| mark(name)).collect());
+        PreparedEvent { subscribers: marks(&definition.subscribers), emitters: marks(&definition.emitters) }
+    }
+
+    fn check(&self, application: Mark, wanted: EventUse) -> Result<(), EventError> {
+        let (allowed, refusal) = match wanted {
+            EventUse::Subscribe => (&self.subscribers, EventError::NoSubscriber),
+            EventUse::Emit => (&self.emitters, EventError::NoEmitter),
+        };
+        if allowed.as_ref().is_none_or(|allowed| allowed.contains(&application)) { Ok(()) } else { Err(refusal) }
+    }
+}
+
+/// Names an event of a project.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct EventKey {
+    project: ProjectName,
+    event: Arc<str>,
+}
+
+impl fmt::Display for EventKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} event={:?}", self.project, self.event)
+    }
+}
+
+/// See the module.
+pub(super) struct EventRules {
+    catalogue: Arc<dyn Catalogue>,
+    kept: Kept<EventKey, Arc<PreparedEvent>>,
+    look_ups: Semaphore,
+}
+
+impl EventRules {
+    pub fn new(
+        catalogue: Arc<dyn Catalogue>,
+        clock: Arc<dyn Clock>,
+        max_age: Duration,
+        failed_look_ups: Arc<Counter>,
+    ) -> Self {
+        let kept = Kept::new(MAX_EVENTS, max_age, clock, failed_look_ups);
+        EventRules { catalogue, kept, look_ups: Semaphore::new(LOOK_UPS_AT_ONCE) }
+    }
+
+    /// Whether an application may use an event; `mark` gives the mark of one that a definition names.
+    pub async fn check(
+        &self,
+        project: &ProjectName,
+        event: &str,
+        (application, wanted): (Mark, EventUse),
+        mark: impl Fn(&str) -> Mark,
+    ) -> Result<(), EventError> {
+        let key = EventKey { project: project.clone(), event: event.into() };
+        let look_up = async |_| {
+            let _permit = self.look_ups.acquire().await;
+            let found = self.catalogue.event(project, event).await?.filter(|event| event.active);
+            Ok(found.map(|definition| Arc::new(PreparedEvent::new(&definition, &mark))))
+        };
+        let found = self.kept.find(&key, look_up).await.map_err(|Unavailable| EventError::Unavailable)?;
+        found.ok_or(EventError::Unknown)?.check(application, wanted)
+    }
+
+    /// Has the events of a project be read again before they serve once more; `None`: of all projects.
+    pub fn expire(&self, project: Option<&ProjectName>) {
+        self.kept.expire(|key| project.is_none_or(|project| *project == key.project));
+    }
+}

@@ -88,7 +88,8 @@ impl Handler<Control> for NodeList {
                     log::info!("a node has left: node={node:?}");
                 }
             }
-            _ => {}
+            // Orders, which others carry out.
+            Control::DisconnectUser { .. } | Control::ProjectChanged { .. } | Control::Missed => {}
         }
         self.count();
     }

@@ -5,6 +5,7 @@
 //! of a client are answered in `on_client_message.rs`; what could not be written waits in `outbox.rs`.
 
 mod context;
+mod grant;
 mod on_client_message;
 mod on_readable;
 mod on_registry_answer;
@@ -15,6 +16,7 @@ pub mod session_ref;
 mod subscriptions;
 
 pub use context::{Conduct, RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionSettings};
+pub use grant::{ApiGrant, Grant, UserGrant};
 pub use on_client_message::{on_client_message, on_open};
 pub(crate) use on_readable::{Feed, ReadOn, Readable};
 pub(crate) use on_registry_answer::{
@@ -24,7 +26,6 @@ pub(crate) use on_writable::Flush;
 pub use outbox::Outbox;
 
 use crate::counters::{CountedSession, Ending};
-use crate::fingerprint::{Fingerprint, Mark};
 use crate::protocol::codes::CloseCode;
 use crate::protocol::frame::{self, FrameReader};
 use crate::registry::Request;
@@ -33,51 +34,7 @@ use bytes::Bytes;
 use mio::net::TcpStream;
 use session_ref::SessionRef;
 use std::any::Any;
-use std::sync::Arc;
 use subscriptions::Subscriptions;
-
-/// What the tokens of a session say.
-#[derive(Clone, Debug)]
-pub struct Grant {
-    pub project: Arc<str>,
-    /// The user, as a fingerprint of (project, `sub`): enough to compare, nothing to leak.
-    pub user: Fingerprint,
-    pub api: ApiGrant,
-    pub user_token: UserGrant,
-}
-
-/// What an API token is good for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ApiGrant {
-    /// The application that it names.
-    pub application: Mark,
-    /// The key that signed it.
-    pub key: Mark,
-    /// Its end, in Unix seconds.
-    pub expires_at: Option<u64>,
-}
-
-/// What a user token is good for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct UserGrant {
-    /// The key that signed it.
-    pub key: Mark,
-    /// Its end, in Unix seconds.
-    pub expires_at: u64,
-}
-
-impl Grant {
-    /// What refused tokens are good for: being told so.
-    pub fn nobody() -> Grant {
-        let user_token = UserGrant { key: Mark::default(), expires_at: u64::MAX };
-        Grant { project: "".into(), user: Fingerprint::default(), api: ApiGrant::default(), user_token }
-    }
-
-    /// When the session ends: the earlier end of its two tokens, in Unix seconds.
-    pub fn expires_at(&self) -> u64 {
-        self.api.expires_at.map_or(self.user_token.expires_at, |api| api.min(self.user_token.expires_at))
-    }
-}
 
 /// What a session holds of the node, given back when it ends: its count, and places under limits where there are any.
 pub struct Seat {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use actors::bus::Control;
 use actors::bus::redis::{RedisAddress, announce_once};
 
-use super::{Failure, run_to_end};
+use super::{Failure, run_to_end, tell};
 use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, MongoCatalogue, Project, ProjectName};
 use crate::settings::{BusKind, CatalogueKind, CatalogueSettings, Settings};
 
@@ -21,7 +21,7 @@ pub(super) enum AccessFailure {
     #[error("{0}")]
     Argument(String),
     #[error(
-        "done, but the nodes could not be told over Redis: they see it after catalogue.cache_seconds; run it again to tell them at once: {0}"
+        "done, but the nodes could not be told over Redis: they see it when they hear it again, or after catalogue.cache_seconds: {0}"
     )]
     NotTold(String),
     #[error(transparent)]
@@ -75,6 +75,13 @@ pub(super) async fn tell_nodes(settings: &Settings, project: &ProjectName) -> Re
         }
         (BusKind::Local, CatalogueKind::Embedded) => Ok("a node that runs on it sees it within a second".to_owned()),
         (BusKind::Local, CatalogueKind::Mongodb) => Ok(format!("the node sees it within {seconds} s")),
+    }
+}
+
+/// Tells the nodes of something new, which they find by themselves soon: that they could not be told is no failure.
+pub(super) async fn tell_nodes_of_new(settings: &Settings, project: &ProjectName) {
+    if let Err(failure) = tell_nodes(settings, project).await {
+        tell(format_args!("carillon: {failure}"));
     }
 }
 

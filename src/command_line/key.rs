@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::catalogue::{AccessFailure, read_project, tell_nodes, with_catalogue};
+use super::catalogue::{AccessFailure, read_project, tell_nodes, tell_nodes_of_new, with_catalogue};
 use super::{Failure, answer};
 use crate::auth::check_key;
 use crate::catalogue::{Algorithm, Catalogue, Key, KeyMaterial, KeyUse, ProjectName, revoke_key};
@@ -76,7 +76,7 @@ impl KeyCommand {
                 }
                 check_key(&key).map_err(|cause| AccessFailure::Argument(format!("the key can't be used: {cause}")))?;
                 catalogue.put_key(project, &key).await?;
-                tell_nodes(settings, project).await?;
+                tell_nodes_of_new(settings, project).await;
                 Ok(format!("{}\n", key.id))
             }
             Self::Revoke { project, id } => {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::catalogue::{AccessFailure, read_project, tell_nodes, with_catalogue};
+use super::catalogue::{AccessFailure, read_project, tell_nodes, tell_nodes_of_new, with_catalogue};
 use super::{Failure, answer};
 use crate::catalogue::{Catalogue, EventMode, Key, KeyUse, Project, ProjectName};
 use crate::settings::{Loaded, Settings};
@@ -60,8 +60,8 @@ impl ProjectCommand {
                 project.events = (*events).into();
                 project.keys = vec![Key::random(KeyUse::Api)?, Key::random(KeyUse::User)?];
                 catalogue.create_project(&project).await?;
-                let told = tell_nodes(settings, name).await?;
-                Ok(format!("added the project {name}: {told}\n"))
+                tell_nodes_of_new(settings, name).await;
+                Ok(format!("added the project {name}\n"))
             }
             Self::Disable { name } => change(settings, catalogue, name, |project| project.active = false).await,
             Self::Enable { name } => change(settings, catalogue, name, |project| project.active = true).await,

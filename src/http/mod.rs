@@ -27,6 +27,7 @@ pub use error::HttpError;
 pub use refresh::Judge;
 
 use crate::auth::Authenticator;
+use crate::limits::SystemGauges;
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use actix::Addr;
@@ -63,8 +64,9 @@ impl Doors {
         emitter: Addr<Emitter>,
         bus_health: Arc<BusHealth>,
         counters: Arc<Counters>,
+        system: SystemGauges,
     ) -> Doors {
-        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups());
+        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
         let is_draining = AtomicBool::new(false);
         Doors { settings, node, authenticator, admission, emitter, bus_health, counters, metrics, is_draining }
     }

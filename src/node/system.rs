@@ -1,6 +1,6 @@
 //! What the system allows the node, said at its start, and its TCP memory raised as clients come.
 
-use crate::limits::{Follow, Machine, SessionBudget, SystemFiles, TcpMemory, TcpMemoryKeeper, raise_open_files};
+use crate::limits::{Follow, Machine, PAGES_PER_CLIENT, SessionBudget, SystemFiles, TcpMemoryKeeper, raise_open_files};
 use crate::settings::Settings;
 use actors::counters::{Counters, Limit};
 use std::convert::Infallible;
@@ -30,16 +30,21 @@ pub(super) fn announce_limits(settings: &Settings, files: &SystemFiles) -> (Sess
     }
     let percent = settings.limits.tcp_memory_percent;
     let keeper = TcpMemoryKeeper::new(files.clone(), &machine, percent);
-    if let (None, Some(wanted)) = (&keeper, machine.missing_tcp_memory(first.clients, percent)) {
-        log::warn!("{}", advice(wanted, first.clients));
+    if keeper.is_none() {
+        advise_tcp_memory(&machine, first.clients, percent);
     }
     (budget, keeper)
 }
 
-fn advice(wanted: TcpMemory, clients: u64) -> String {
-    format!(
-        "TCP's memory may not do for {clients} clients, and this process can't raise it: sysctl -w net.ipv4.tcp_mem=\"{wanted}\""
-    )
+/// Says what to run where TCP's memory may not do for so many clients.
+fn advise_tcp_memory(machine: &Machine, clients: u64, percent: u8) {
+    if let Some((present, wanted)) = machine.tcp_memory.zip(machine.missing_tcp_memory(clients, percent)) {
+        let enough_for = present.high / PAGES_PER_CLIENT;
+        log::warn!(
+            "net.ipv4.tcp_mem does for {enough_for} clients, {clients} may come, and this process can't raise it: \
+             sysctl -w net.ipv4.tcp_mem=\"{wanted}\""
+        );
+    }
 }
 
 /// Raises TCP's memory as clients come, for as long as it is polled.

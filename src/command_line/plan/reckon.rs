@@ -20,9 +20,12 @@ const SHARE_FOR_CLIENTS: u64 = 2;
 /// Ports of one source address towards one node, with `net.ipv4.ip_local_port_range = 1024 65535`.
 pub(super) const PORTS_OF_AN_ADDRESS: u64 = 65_535 - 1_024 + 1;
 
-/// Places in the table of tracked connections for each client: a closed connection keeps its place for two minutes, in which
+/// Places in the table of tracked connections for each connection: a closed connection keeps its place for two minutes, in which
 /// everybody may have come back once.
-const TRACKED_PER_CLIENT: u64 = 2;
+const PLACES_PER_CONNECTION: u64 = 2;
+
+/// The table's size on most machines, below which no plan goes.
+const LEAST_TRACKED_CONNECTIONS: u64 = 262_144;
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +73,7 @@ impl Plan {
         let needed = demand.users.div_ceil(clients_a_node_holds);
         let nodes = needed + 1;
         let clients_a_node = demand.users.div_ceil(needed);
-        let of_channels = demand.events * (REDIS_BYTES_PER_CHANNEL + needed * REDIS_BYTES_PER_FURTHER_NODE);
+        let of_channels = demand.events.saturating_mul(REDIS_BYTES_PER_CHANNEL + needed * REDIS_BYTES_PER_FURTHER_NODE);
         let most_pages = TcpMemory::most_pages(memory, limits.tcp_memory_percent);
         Plan {
             nodes,
@@ -78,9 +81,9 @@ impl Plan {
             clients_a_node,
             process_bytes: PROCESS_BYTES + clients_a_node * process_bytes_per_client,
             kernel_bytes: clients_a_node * KERNEL_BYTES_PER_CLIENT,
-            redis_bytes: REDIS_BYTES + of_channels + nodes * REDIS_BYTES_OF_QUEUE_PER_NODE,
+            redis_bytes: (REDIS_BYTES + nodes * REDIS_BYTES_OF_QUEUE_PER_NODE).saturating_add(of_channels),
             open_files: files_for(clients_a_node),
-            tracked_connections: clients_a_node * TRACKED_PER_CLIENT,
+            tracked_connections: tracked_connections(clients_a_node),
             backlog: Settings::default().http.backlog.into(),
             tcp_memory: TcpMemory::default_for(memory).raised_for(clients_a_node, most_pages),
             source_addresses: clients_a_node.div_ceil(PORTS_OF_AN_ADDRESS),
@@ -108,6 +111,11 @@ impl Plan {
             "source_addresses": self.source_addresses,
         })
     }
+}
+
+/// What the table of a machine with so many connections must hold.
+pub(super) fn tracked_connections(connections: u64) -> u64 {
+    (connections * PLACES_PER_CONNECTION).max(LEAST_TRACKED_CONNECTIONS)
 }
 
 #[cfg(test)]
@@ -143,7 +151,7 @@ mod tests {
             );
             assert!(plan.process_bytes + plan.kernel_bytes <= 2 * GB);
             assert_eq!(SessionBudget::from(plan.open_files, 0).sessions, plan.clients_a_node);
-            assert_eq!(plan.tracked_connections, 2 * plan.clients_a_node);
+            assert!(plan.tracked_connections >= 2 * plan.clients_a_node);
             assert!(plan.source_addresses * PORTS_OF_AN_ADDRESS >= plan.clients_a_node);
         }
     }

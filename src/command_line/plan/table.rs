@@ -2,16 +2,17 @@
 
 use std::fmt;
 
-use super::reckon::{Demand, GB, PORTS_OF_AN_ADDRESS, Plan};
+use super::reckon::{Demand, GB, PORTS_OF_AN_ADDRESS, Plan, tracked_connections};
 use crate::limits::MOST_WITHOUT_NR_OPEN;
 use crate::limits::costs::{MEASURED_VERSION, REDIS_BYTES_PER_IDEMPOTENCY_KEY};
+use crate::settings::Settings;
 
 /// Shows a plan.
 pub(super) struct Table<'a>(pub &'a Demand, pub &'a Plan);
 
 impl fmt::Display for Table<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Table(demand, plan) = self;
+        let Table(demand, _) = self;
         let (users, memory) = (count(demand.users), demand.memory_gb);
         let each = if demand.subscriptions == 1 {
             "one subscription".to_owned()
@@ -23,8 +24,8 @@ impl fmt::Display for Table<'_> {
         self.settings(out)?;
         writeln!(
             out,
-            "\nMeasured on version {MEASURED_VERSION} with idle clients (docs/benchmarks.md); what they are told costs processor \
-             time and bandwidth besides."
+            "\nMeasured on version {MEASURED_VERSION} with idle clients (docs/benchmarks.md).\n\
+             What they are told takes processor time and bandwidth besides."
         )
     }
 }
@@ -42,7 +43,7 @@ impl Table<'_> {
             row(
                 "nodes",
                 count(plan.nodes),
-                format!("{} hold everybody, one more so that one may be away", count(plan.nodes - 1)),
+                format!("{}, and one more so that one may be away", holders(plan.nodes - 1)),
             ),
             row(
                 "clients of a node",
@@ -64,16 +65,26 @@ impl Table<'_> {
         writeln!(out, "    net.core.somaxconn = {}", plan.backlog)?;
         writeln!(out, "    net.ipv4.tcp_mem = {}", plan.tcp_memory)?;
         writeln!(out, "    net.netfilter.nf_conntrack_max = {}", plan.tracked_connections)?;
-        writeln!(out, "\non each balancer, of which one must do for all:\n")?;
+        let most_subscriptions = Settings::default().limits.subscriptions as u64;
+        if demand.subscriptions > most_subscriptions {
+            writeln!(out, "\nin its settings: limits.subscriptions = {}", demand.subscriptions)?;
+        }
+        writeln!(out, "\non the balancer; on each where there are several, since one may have to do for all:\n")?;
         writeln!(out, "    net.ipv4.ip_local_port_range = 1024 65535")?;
-        writeln!(out, "    net.netfilter.nf_conntrack_max = {}", demand.users * 4)?;
-        let (ports, addresses) = (count(PORTS_OF_AN_ADDRESS), count(plan.source_addresses));
-        let files = count(demand.users * 2);
-        writeln!(
-            out,
-            "\n    {addresses} source addresses towards each node, with {ports} ports each; {files} open files, two a session"
-        )
+        writeln!(out, "    net.netfilter.nf_conntrack_max = {}", tracked_connections(demand.users * 2))?;
+        let addresses = counted(plan.source_addresses, "source address", "source addresses");
+        let (ports, files) = (count(PORTS_OF_AN_ADDRESS), count(demand.users * 2));
+        writeln!(out, "\n    {addresses} towards each node, with {ports} ports each; {files} open files, two a session")
     }
+}
+
+fn holders(nodes: u64) -> String {
+    counted(nodes, "holds everybody", "hold everybody")
+}
+
+/// A number before its word.
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 /// With commas between its thousands.

@@ -15,7 +15,7 @@ use crate::auth::Authenticator;
 use crate::catalogue::{Catalogue, CatalogueError, NodeLock, ProjectName};
 use crate::http::connect::{self, UpgradeRequest};
 use crate::http::{self, Admission, AdmissionLimits, Doors, HttpConnection, Judge};
-use crate::limits::{SessionBudget, SystemFiles, SystemGauges};
+use crate::limits::{SessionBudget, SystemFiles};
 use crate::settings::Settings;
 use actix::{Actor, Addr, Arbiter, System};
 use actix_http::HttpService;
@@ -75,12 +75,11 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     AddressFile::remove_old(&settings);
     let opened = open_catalogue(&settings).await?;
     let catalogue = &opened.catalogue;
-    let files = SystemFiles::of_this_machine();
-    let (budget, mut tcp_memory) = announce_limits(&settings, &files);
+    let (budget, mut tcp_memory) = announce_limits(&settings, &SystemFiles::of_this_machine());
     let listener = listen(&settings)?;
     let address = listener.local_addr()?;
 
-    let node = Node::start(&settings, catalogue.clone(), &budget, files).await?;
+    let node = Node::start(&settings, catalogue.clone(), &budget).await?;
     let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
     log::info!("node {} listens on http://{address}", node.doors.node);
@@ -114,7 +113,6 @@ impl Node {
         settings: &Settings,
         catalogue: Arc<dyn Catalogue>,
         budget: &SessionBudget,
-        files: SystemFiles,
     ) -> Result<Node, NodeError> {
         let counters = Arc::new(Counters::default());
         let number = random_number()?;
@@ -130,9 +128,7 @@ impl Node {
             sessions_per_address: settings.limits.sessions_per_address,
         };
         let admission = Admission::new(admission_limits, counters.clone());
-        let system = SystemGauges::new(files, budget.sessions);
-        let doors =
-            Doors::new(settings.clone(), node.clone(), authenticator, admission, emitter, health, counters, system);
+        let doors = Doors::new(settings.clone(), node.clone(), authenticator, admission, emitter, health, counters);
         Ok(Node {
             settings: settings.clone(),
             doors: web::Data::new(doors),

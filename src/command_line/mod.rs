@@ -1,4 +1,4 @@
-//! What `carillon …` does on the command line: serve, show and check settings, issue tokens, migrate the catalogue.
+//! What `carillon …` does on the command line: serve, show and check settings, issue tokens, migrate the catalogue, plan.
 //!
 //! It reads arguments, hands over to the room in question and turns what comes back into text and an exit code: 0 all is
 //! well, 1 something is wrong (one line on standard error says what to do), 2 the arguments make no sense. What a command
@@ -7,6 +7,7 @@
 mod config;
 mod lifetime;
 mod migrate;
+mod plan;
 mod token;
 
 use std::fmt;
@@ -43,6 +44,8 @@ enum Command {
     Config(config::ConfigCommand),
     /// Brings the catalogue's database to what this version expects (the start of a node does it too).
     Migrate,
+    /// Says how many nodes so many users need, and what each machine must allow.
+    Plan(plan::PlanCommand),
     /// Issues tokens.
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -76,6 +79,7 @@ pub fn run() -> ExitCode {
         Command::Serve => serve(file),
         Command::Config(command) => command.run(file),
         Command::Migrate => migrate::migrate(file),
+        Command::Plan(command) => command.run(),
         Command::Token(command) => command.run(file),
     };
     match outcome {

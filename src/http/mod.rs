@@ -27,6 +27,7 @@ pub use error::HttpError;
 pub use refresh::Judge;
 
 use crate::auth::Authenticator;
+use crate::limits::{SystemFiles, SystemGauges};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use actix::Addr;
@@ -64,7 +65,8 @@ impl Doors {
         bus_health: Arc<BusHealth>,
         counters: Arc<Counters>,
     ) -> Doors {
-        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups());
+        let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.most_sessions());
+        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
         let is_draining = AtomicBool::new(false);
         Doors { settings, node, authenticator, admission, emitter, bus_health, counters, metrics, is_draining }
     }

@@ -5,6 +5,7 @@
 //! of a client are answered in `on_client_message.rs`; what could not be written waits in `outbox.rs`.
 
 mod context;
+mod hang_up;
 mod on_client_message;
 mod on_readable;
 mod on_registry_answer;
@@ -109,6 +110,7 @@ impl Actor for Session {
             ctx.counters.session_queue_bytes.subtract(outbox.bytes() as u64);
         }
         ctx.counters.count_close(self.ending.unwrap_or(Ending::Abrupt));
+        self.bound_afterlife(ctx.settings.close_seconds);
     }
 }
 

@@ -26,7 +26,9 @@ async function openTry(t, broker, { viewport = DESKTOP, tokens = broker.tokens("
   page.on("pageerror", (error) => faults.push(String(error)));
   page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
   page.on("request", (request) => new URL(request.url()).host === broker.address || faults.push(`asks ${request.url()}`));
-  await page.goto(`${broker.url}/try#${new URLSearchParams(tokens)}`);
+  const answer = await page.goto(`${broker.url}/try#${new URLSearchParams(tokens)}`);
+  const policy = answer.headers()["content-security-policy"];
+  assert.ok(/default-src 'none'/.test(policy) && !/unsafe/.test(policy), policy);
   const person = {
     click: (name) => page.getByRole("button", { name, exact: true }).click(),
     write: (label, text) => page.getByRole("textbox", { name: label }).fill(text),

@@ -8,14 +8,14 @@ import { useBrowser } from "./pages.mjs";
 const use = useBrowser();
 
 const DESKTOP = { width: 1280, height: 1060 };
+const PHONE = { width: 390, height: 844 };
+
 const PAID = `{
   "recipientId": "u42",
   "order_no": 9007199254740993,
   "status": "PAID",
   "total": 249.00
 }`;
-
-const PHONE = { width: 390, height: 844 };
 
 /** The page at the address that a node prints; what it complains of, and whom it talks to. */
 async function openTry(t, broker, { viewport = DESKTOP, tokens = broker.tokens("u42"), ...options } = {}) {

@@ -2,9 +2,9 @@
 //!
 //! | module | what it is for |
 //! | --- | --- |
-//! | [`command_line`] | what `carillon …` does: serve, show and check settings, issue tokens |
+//! | [`command_line`] | what `carillon …` does: serve, show and check settings, plan, issue tokens |
 //! | [`settings`] | what an operator can set: defaults, a file, the environment, and their bounds |
-//! | [`limits`] | what the operating system allows: open files, memory, tracked connections |
+//! | [`limits`] | what the operating system allows: open files, memory, TCP, tracked connections; what a client costs |
 //! | [`catalogue`] | projects, their keys and their events, where they are kept |
 //! | [`auth`] | the two tokens: verified at the door, signed for the command line |
 //! | [`http`] | the doors: the WebSocket handshake, the emit route, health, metrics, the try page |

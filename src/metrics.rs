@@ -1,6 +1,7 @@
 //! What `/metrics` shows, in OpenMetrics text. Names come from one list; no label holds anything a peer sent.
 
 use crate::http::HttpError;
+use crate::limits::{Gauge, SystemGauges};
 use actix_web::http::StatusCode;
 use actors::bus::BusHealth;
 use actors::counters::{Counter, Counters, Ending, Limit};
@@ -42,6 +43,12 @@ enum MetricName {
     CatalogueFailures,
     ProjectChanges,
     Nodes,
+    SessionsLimit,
+    ResidentBytes,
+    TcpMemoryBytes,
+    TcpMemoryLimitBytes,
+    TrackedConnections,
+    TrackedConnectionsLimit,
 }
 
 impl MetricName {
@@ -65,6 +72,23 @@ impl MetricName {
             MetricName::CatalogueFailures => "carillon_catalogue_failures",
             MetricName::ProjectChanges => "carillon_project_changes",
             MetricName::Nodes => "carillon_nodes",
+            MetricName::SessionsLimit => "carillon_sessions_limit",
+            MetricName::ResidentBytes => "carillon_resident_bytes",
+            MetricName::TcpMemoryBytes => "carillon_tcp_memory_bytes",
+            MetricName::TcpMemoryLimitBytes => "carillon_tcp_memory_limit_bytes",
+            MetricName::TrackedConnections => "carillon_tracked_connections",
+            MetricName::TrackedConnectionsLimit => "carillon_tracked_connections_limit",
+        }
+    }
+
+    const fn of_system(gauge: Gauge) -> MetricName {
+        match gauge {
+            Gauge::SessionLimit => MetricName::SessionsLimit,
+            Gauge::ResidentBytes => MetricName::ResidentBytes,
+            Gauge::TcpMemoryBytes => MetricName::TcpMemoryBytes,
+            Gauge::TcpMemoryLimitBytes => MetricName::TcpMemoryLimitBytes,
+            Gauge::TrackedConnections => MetricName::TrackedConnections,
+            Gauge::TrackedConnectionsLimit => MetricName::TrackedConnectionsLimit,
         }
     }
 
@@ -89,6 +113,12 @@ impl MetricName {
             MetricName::ProjectChanges => "Projects read again since the catalogue was changed",
             MetricName::Nodes => "Nodes heard of over the bus lately, this one included",
             MetricName::Gaps => "Subscriptions told that notifications may have been missed, by reason",
+            MetricName::SessionsLimit => "Sessions that the node takes at the most",
+            MetricName::ResidentBytes => "Resident memory of the process, in bytes",
+            MetricName::TcpMemoryBytes => "Memory that TCP has taken on the machine or in its container, in bytes",
+            MetricName::TcpMemoryLimitBytes => "Memory that TCP may take, in bytes",
+            MetricName::TrackedConnections => "Connections that the firewall tracks",
+            MetricName::TrackedConnectionsLimit => "Connections that the firewall tracks at the most",
             MetricName::CatalogueFailures => "Look-ups in the catalogue that failed; what was read before serves on",
         }
     }
@@ -195,13 +225,19 @@ struct DoorCounters {
 }
 
 impl Metrics {
-    /// Shows the broker's counters, the bus's health and the failed look-ups in the catalogue beside the doors' own counts.
-    pub fn new(broker: Arc<Counters>, bus_health: Arc<BusHealth>, catalogue_failures: Arc<Counter>) -> Metrics {
+    /// Shows the broker's counters, the bus's health, the failed look-ups in the catalogue and what the system tells beside
+    /// the doors' own counts.
+    pub fn new(
+        broker: Arc<Counters>,
+        bus_health: Arc<BusHealth>,
+        catalogue_failures: Arc<Counter>,
+        system: SystemGauges,
+    ) -> Metrics {
         let doors = Arc::new(DoorCounters::default());
         let emit_seconds = Histogram::new(EMIT_SECONDS);
         let mut registry = Registry::default();
         registry.register(MetricName::EmitSeconds.as_str(), MetricName::EmitSeconds.help(), emit_seconds.clone());
-        let collected = Collected { broker, bus_health, doors: doors.clone(), catalogue_failures };
+        let collected = Collected { broker, bus_health, doors: doors.clone(), catalogue_failures, system };
         registry.register_collector(Box::new(collected));
         Metrics { registry, doors, emit_seconds }
     }
@@ -235,6 +271,7 @@ struct Collected {
     bus_health: Arc<BusHealth>,
     doors: Arc<DoorCounters>,
     catalogue_failures: Arc<Counter>,
+    system: SystemGauges,
 }
 
 impl fmt::Debug for Collected {
@@ -253,6 +290,9 @@ impl Collector for Collected {
         gauge(&mut encoder, MetricName::BusQueueBytes, broker.bus_queue_bytes.value())?;
         gauge(&mut encoder, MetricName::BusReady, self.bus_health.is_ready().into())?;
         gauge(&mut encoder, MetricName::Nodes, broker.nodes.value())?;
+        for (told, value) in self.system.read() {
+            gauge(&mut encoder, MetricName::of_system(told), value)?;
+        }
         counter(&mut encoder, MetricName::BusLosses, broker.bus_losses.value())?;
         let gaps = GapReason::ALL.into_iter().map(|reason| (reason.as_str().to_lowercase(), broker.gaps(reason)));
         family(&mut encoder, MetricName::Gaps, "reason", gaps)?;
@@ -303,17 +343,20 @@ fn family(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::SystemFiles;
 
     #[test]
     fn the_page_shows_every_metric_and_ends_as_openmetrics_wants() {
         let broker = Arc::new(Counters::default());
         broker.sessions.add(3);
-        let metrics = Metrics::new(broker, Arc::new(BusHealth::always()), Arc::default());
+        let system = SystemGauges::new(SystemFiles::of_this_machine(), 18_622);
+        let metrics = Metrics::new(broker, Arc::new(BusHealth::always()), Arc::default(), system);
         metrics.count_emit(EmitOutcome::Duplicate);
         let text = metrics.text().expect("a page");
         assert!(text.contains("carillon_sessions 3"), "{text}");
         assert!(text.contains("carillon_emits_total{outcome=\"duplicate\"} 1"), "{text}");
         assert!(text.contains("carillon_bus_ready 1"), "{text}");
+        assert!(text.contains("carillon_sessions_limit 18622"), "{text}");
         assert!(text.contains("carillon_gaps_total{reason=\"bus_reconnected\"} 0"), "{text}");
         assert!(text.contains("carillon_closes_total{code=\"4430\"} 0"), "{text}");
         assert!(text.ends_with("# EOF\n"), "{text}");

@@ -5,6 +5,10 @@ use std::process::{Command, Output};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use carillon::catalogue::{Catalogue as _, EmbeddedCatalogue, KeyMaterial, KeyUse, NodeLock, ProjectName};
+use carillon::limits::costs::{
+    KERNEL_BYTES_PER_CLIENT, MEASURED_VERSION, PROCESS_BYTES, PROCESS_BYTES_PER_CLIENT,
+    PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION,
+};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 
 fn carillon(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
@@ -235,6 +239,53 @@ fn token_arguments_that_make_no_sense_exit_2() {
         [&user[..], &["--ttl", "1000000d"]].concat(),
         [&user[..], &["--claim", "role"]].concat(),
         vec!["token", "user", "--project", "De Mo", "--sub", "u42"],
+    ];
+    for arguments in cases {
+        let refused = carillon(&arguments, &[]);
+        assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(2), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn plan_says_what_so_many_users_take_in_a_table_and_in_json() {
+    let table = carillon(&["plan", "--users", "1000000", "--subscriptions", "2", "--memory-gb", "8"], &[]);
+    assert_eq!((table.status.code(), text(&table.stderr)), (Some(0), ""));
+    let table = text(&table.stdout);
+    let json = carillon(&["plan", "--users", "1000000", "--subscriptions", "2", "--memory-gb", "8", "--json"], &[]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let number = |name: &str| json[name].as_u64().unwrap();
+    let clients_a_node_holds = (4_000_000_000 - PROCESS_BYTES)
+        / (PROCESS_BYTES_PER_CLIENT + PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION + KERNEL_BYTES_PER_CLIENT);
+    assert_eq!(number("clients_a_node_holds"), clients_a_node_holds);
+    assert_eq!(number("nodes"), 1_000_000_u64.div_ceil(clients_a_node_holds) + 1);
+    for line in [
+        format!("    net.netfilter.nf_conntrack_max = {}\n", number("nf_conntrack_max")),
+        format!("    net.core.somaxconn = {}\n", number("somaxconn")),
+        "    net.ipv4.ip_local_port_range = 1024 65535\n".to_owned(),
+        format!("Measured on version {MEASURED_VERSION} "),
+    ] {
+        assert!(table.contains(&line), "{line} is missing in\n{table}");
+    }
+    let marks: Vec<String> = json["tcp_mem"].as_array().unwrap().iter().map(|mark| mark.to_string()).collect();
+    assert!(table.contains(&format!("    net.ipv4.tcp_mem = {}\n", marks.join(" "))), "{table}");
+}
+
+#[test]
+fn plan_refuses_numbers_that_make_no_sense() {
+    let with = |more: &[&'static str]| [&["plan", "--users", "1000"], more].concat();
+    let cases = [
+        vec!["plan"],
+        vec!["plan", "--users", "0"],
+        vec!["plan", "--users", "-1"],
+        vec!["plan", "--users", "many"],
+        vec!["plan", "--users", "100000000001"],
+        vec!["plan", "--users", "99999999999999999999999"],
+        with(&["--subscriptions", "0"]),
+        with(&["--subscriptions", "10001"]),
+        with(&["--memory-gb", "0"]),
+        with(&["--memory-gb", "0.5"]),
+        with(&["--memory-gb", "65537"]),
+        with(&["--events", "0"]),
     ];
     for arguments in cases {
         let refused = carillon(&arguments, &[]);

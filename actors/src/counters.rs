@@ -63,11 +63,12 @@ pub enum Limit {
     QueuedBytes,
     HttpConnections,
     RegisterTime,
+    TcpMemoryPercent,
 }
 
 impl Limit {
     /// Every limit, in the order of their numbers.
-    pub const ALL: [Limit; 14] = [
+    pub const ALL: [Limit; 15] = [
         Limit::MessageBytes,
         Limit::MessagesPerSecond,
         Limit::Subscriptions,
@@ -82,6 +83,7 @@ impl Limit {
         Limit::QueuedBytes,
         Limit::HttpConnections,
         Limit::RegisterTime,
+        Limit::TcpMemoryPercent,
     ];
 
     /// The setting's key, or the limit's own name where it follows from the system or is fixed.
@@ -101,6 +103,7 @@ impl Limit {
             Limit::QueuedBytes => "queued_bytes",
             Limit::HttpConnections => "http_connections",
             Limit::RegisterTime => "register_time",
+            Limit::TcpMemoryPercent => "tcp_memory_percent",
         }
     }
 }

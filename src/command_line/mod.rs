@@ -1,4 +1,5 @@
-//! What `carillon …` does on the command line: serve, show and check settings, issue tokens, change and migrate the catalogue.
+//! What `carillon …` does on the command line: serve, show and check settings, issue tokens, change and migrate the
+//! catalogue, plan.
 //!
 //! It reads arguments, hands over to the room in question and turns what comes back into text and an exit code: 0 all is
 //! well, 1 something is wrong (one line on standard error says what to do), 2 the arguments make no sense. What a command
@@ -10,6 +11,7 @@ mod event;
 mod key;
 mod lifetime;
 mod migrate;
+mod plan;
 mod project;
 mod token;
 
@@ -56,6 +58,8 @@ enum Command {
     /// Lists, defines and removes events of projects that know defined ones only.
     #[command(subcommand)]
     Event(event::EventCommand),
+    /// Says how many nodes so many users need, and what each machine must allow.
+    Plan(plan::PlanCommand),
     /// Issues tokens.
     #[command(subcommand)]
     Token(token::TokenCommand),
@@ -94,6 +98,7 @@ pub fn run() -> ExitCode {
         Command::Project(command) => command.run(file),
         Command::Key(command) => command.run(file),
         Command::Event(command) => command.run(file),
+        Command::Plan(command) => command.run(),
         Command::Token(command) => command.run(file),
     };
     match outcome {

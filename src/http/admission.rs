@@ -42,6 +42,11 @@ impl Admission {
         self.fingerprints.of(|hasher| (project, subject).hash(hasher))
     }
 
+    /// The most sessions that the node takes.
+    pub fn most_sessions(&self) -> u64 {
+        self.limits.sessions
+    }
+
     /// Whether the node has a place left; asked before the work of checking tokens.
     pub fn is_full(&self) -> bool {
         self.counters.sessions.value() >= self.limits.sessions

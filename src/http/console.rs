@@ -1,4 +1,5 @@
-//! The try page: `/try` and its files, compiled in. It speaks the public protocol and nothing else.
+//! The try page: `/try` and its files, compiled in. It speaks the public protocol and nothing else, with the client of
+//! `clients/js`, whose build is kept beside it: `client.js` is written by `npm run try` there and never by hand.
 
 use super::health;
 use actix_web::http::header;
@@ -23,13 +24,15 @@ pub async fn script() -> HttpResponse {
     javascript(include_str!("console/try.js"))
 }
 
-/// `GET /try/{file}`: the modules that `try.js` imports.
+/// `GET /try/{file}`: the modules that `try.js` imports, the JavaScript client among them.
 pub async fn module(name: web::Path<String>) -> HttpResponse {
     javascript(match name.as_str() {
+        "client.js" => include_str!("console/try/client.js"),
         "connection.js" => include_str!("console/try/connection.js"),
         "emit.js" => include_str!("console/try/emit.js"),
         "json.js" => include_str!("console/try/json.js"),
         "log.js" => include_str!("console/try/log.js"),
+        "logged_socket.js" => include_str!("console/try/logged_socket.js"),
         "notifications.js" => include_str!("console/try/notifications.js"),
         "page.js" => include_str!("console/try/page.js"),
         "subscriptions.js" => include_str!("console/try/subscriptions.js"),

@@ -19,6 +19,9 @@ use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Instant;
 
+/// What may stand around a JSON value (RFC 8259 §2).
+const JSON_SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+
 /// The longest idempotency key, in bytes.
 const IDEMPOTENCY_KEY_BYTES: usize = 256;
 
@@ -92,9 +95,9 @@ async fn check_tokens(doors: &Doors, request: &HttpRequest, project: &str) -> Re
 
 fn read_items(doors: &Doors, body: &Bytes) -> Result<(Vec<Item>, bool), HttpError> {
     let text = std::str::from_utf8(body).map_err(|_| invalid("the body must be UTF-8"))?;
-    if !text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('[') {
-        let whole: &RawValue = serde_json::from_str(text).map_err(|_| invalid("the body is not valid JSON"))?;
-        return Ok((vec![read_item(whole, body)], false));
+    let text = text.trim_matches(JSON_SPACE);
+    if !text.starts_with('[') {
+        return Ok((vec![read_item(text, body)], false));
     }
     let items: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| invalid("the body is not valid JSON"))?;
     let most = doors.settings.limits.emit_batch;
@@ -105,7 +108,7 @@ fn read_items(doors: &Doors, body: &Bytes) -> Result<(Vec<Item>, bool), HttpErro
         doors.counters.count_limit(Limit::EmitBatch);
         return Err(invalid(format!("an array may have {most} emits: send more calls, or raise limits.emit_batch")));
     }
-    Ok((items.into_iter().map(|item| read_item(item, body)).collect(), true))
+    Ok((items.into_iter().map(|item| read_item(item.get(), body)).collect(), true))
 }
 
 #[derive(Deserialize)]
@@ -124,12 +127,14 @@ fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de R
 }
 
 /// Reads one emit; its data stays where it is, in the body.
-fn read_item(raw: &RawValue, body: &Bytes) -> Item {
-    if !raw.get().starts_with('{') {
-        return Err(invalid("an emit must be an object"));
+fn read_item(text: &str, body: &Bytes) -> Item {
+    if !text.starts_with('{') {
+        return Err(invalid("an emit must be a JSON object"));
     }
-    let fields: ItemFields<'_> = serde_json::from_str(raw.get())
-        .map_err(|_| invalid("an emit has name, eventData and idempotencyKey, each once"))?;
+    let fields: ItemFields<'_> = serde_json::from_str(text).map_err(|error| match error.is_data() {
+        true => invalid("an emit has name, eventData and idempotencyKey, each once"),
+        false => invalid("the body is not valid JSON"),
+    })?;
     let name = fields.name.and_then(read_string).filter(|name| is_event_name(name));
     let name =
         name.ok_or_else(|| HttpError::bad_request(ErrorCode::EventNameInvalid, format!("name: {EVENT_NAME_RULE}")))?;
@@ -144,7 +149,7 @@ fn read_item(raw: &RawValue, body: &Bytes) -> Item {
     };
     let data = data.get().as_bytes();
     // A slice keeps the whole body alive: worth it only where the data is most of what was sent.
-    let data = if data.len() * 2 < raw.get().len() { Bytes::copy_from_slice(data) } else { body.slice_ref(data) };
+    let data = if data.len() * 2 < text.len() { Bytes::copy_from_slice(data) } else { body.slice_ref(data) };
     Ok(Emit { event: name.as_ref().into(), data, idempotency_key })
 }
 

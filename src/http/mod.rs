@@ -31,6 +31,7 @@ pub use refresh::Judge;
 
 use crate::auth::Authenticator;
 use crate::catalogue::Catalogue;
+use crate::limits::{SystemFiles, SystemGauges};
 use crate::metrics::Metrics;
 use crate::settings::Settings;
 use actix::Addr;
@@ -79,7 +80,8 @@ impl Doors {
         counters: Arc<Counters>,
     ) -> Doors {
         let BusDoors { emitter, announcer, health: bus_health } = bus;
-        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups());
+        let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.most_sessions());
+        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
         let is_draining = AtomicBool::new(false);
         Doors {
             settings,

@@ -10,12 +10,13 @@ mod demo;
 mod listener;
 mod orders;
 mod stop;
+mod system;
 
 use crate::auth::Authenticator;
 use crate::catalogue::{Catalogue, CatalogueError, NodeLock, ProjectName};
 use crate::http::connect::{self, UpgradeRequest};
 use crate::http::{self, Admission, AdmissionLimits, Doors, HttpConnection, Judge};
-use crate::limits::{self, Machine, SessionBudget};
+use crate::limits::{SessionBudget, SystemFiles};
 use crate::settings::Settings;
 use actix::{Actor, Addr, Arbiter, System};
 use actix_http::HttpService;
@@ -41,6 +42,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use stop::{Hubs, StopSignals, http_seconds, stop};
+use system::{announce_limits, follow_clients, give_back};
 
 /// How long a client may go on sending a body whose answer it has not read yet.
 const LINGER: Duration = Duration::from_secs(1);
@@ -75,7 +77,7 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     AddressFile::remove_old(&settings);
     let opened = open_catalogue(&settings).await?;
     let catalogue = &opened.catalogue;
-    let budget = announce_limits(&settings);
+    let (budget, mut tcp_memory) = announce_limits(&settings, &SystemFiles::of_this_machine());
     let listener = listen(&settings)?;
     let address = listener.local_addr()?;
 
@@ -87,24 +89,14 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     if settings.catalogue.demo && (opened.is_first_start || address.ip().is_loopback()) {
         demo::tell(catalogue.as_ref(), &ProjectName::demo(), address).await;
     }
-    let result = server.await;
+    let result = tokio::select! {
+        result = server => result,
+        never = follow_clients(&mut tcp_memory, &node.doors.counters) => match never {},
+    };
+    give_back(tcp_memory);
     drop(address_file);
     log::info!("node {} has stopped", node.doors.node);
     Ok(result?)
-}
-
-fn announce_limits(settings: &Settings) -> SessionBudget {
-    let open_files = limits::raise_open_files();
-    let budget = SessionBudget::from(open_files.limit, settings.limits.sessions);
-    log::info!(
-        "open files: {} (raised from {}), {} of them for sessions, {} kept for HTTP",
-        open_files.limit,
-        open_files.soft_before,
-        budget.sessions,
-        budget.kept_for_http
-    );
-    log::info!("{}", budget.first_limit(&Machine::read()));
-    budget
 }
 
 struct Node {

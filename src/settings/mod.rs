@@ -159,6 +159,8 @@ pub struct LimitSettings {
     pub idempotency_seconds: u64,
     /// Event data on its way to the node's sessions, in bytes; publishing waits past it.
     pub queued_bytes: usize,
+    /// How much of the memory TCP may be given as clients come, in percent; 0 leaves it as it is.
+    pub tcp_memory_percent: u8,
 }
 
 /// `[shutdown]`: how a node stops.

@@ -40,6 +40,7 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("limits.idempotency_keys", "7", "7"),
     ("limits.idempotency_seconds", "7", "7"),
     ("limits.queued_bytes", "300000", "300000"),
+    ("limits.tcp_memory_percent", "7", "7"),
     ("shutdown.seconds", "7", "7"),
 ];
 
@@ -105,6 +106,8 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
     ("limits.idempotency_seconds", "86401"),
     ("limits.queued_bytes", "65535"),
     ("limits.queued_bytes", "68719476737"),
+    ("limits.tcp_memory_percent", "76"),
+    ("limits.tcp_memory_percent", "256"),
     ("shutdown.seconds", "0"),
     ("shutdown.seconds", "601"),
     ("shutdown.seconds", "'10'"),

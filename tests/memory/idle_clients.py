@@ -35,17 +35,21 @@ def frame(message: dict) -> bytes:
     return b"\x81" + length + MASK + bytes(byte ^ MASK[at % 4] for at, byte in enumerate(payload))
 
 
-def connect(node: Node, api_token: str, number: int) -> socket.socket:
-    """Opens one client, registers its subscription in the same breath, and reads both answers."""
-    condition = {"conditionType": "RESPONSE", "criteria": {"recipientId": f"u{number}"}}
-    entry = {"eventType": "CUSTOM_WS_EVENTS", "apiName": "order-updates", "condition": condition}
+def entry(recipient: str) -> dict:
+    condition = {"conditionType": "RESPONSE", "criteria": {"recipientId": recipient}}
+    return {"eventType": "CUSTOM_WS_EVENTS", "apiName": "order-updates", "condition": condition}
+
+
+def connect(node: Node, api_token: str, number: int, subscriptions: int = 1) -> socket.socket:
+    """Opens one client, registers its subscriptions in the same breath, and reads both answers."""
+    entries = [entry(f"u{number}" if place == 0 else f"u{number}-{place}") for place in range(subscriptions)]
     handshake = (
         "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
         f"x-am-authorization: {api_token}\r\nx-am-user-authorization: {node.user_token(f'u{number}')}\r\n\r\n"
     )
     client = socket.create_connection((node.host, node.port), DEADLINE_SECONDS)
-    client.sendall(handshake.encode() + frame({"objType": "REGISTER", "onEvents": [entry]}))
+    client.sendall(handshake.encode() + frame({"objType": "REGISTER", "onEvents": entries}))
     answer = b""
     while not (b"invalidOnEvents" in answer and answer.endswith(b"}}")):
         piece = client.recv(4096)

@@ -5,6 +5,8 @@
 //! and never reads the JSON of emits; it knows neither bus nor catalogue. Its neighbours are `session/` and `registry/`.
 
 mod expiry;
+mod hand_out;
+mod joined;
 mod poller;
 mod register;
 mod slots;
@@ -60,6 +62,8 @@ pub struct SessionHub {
     /// What the registry said, in its order: one queue, since an answer must not overtake a notification. Bounded as
     /// the mailbox that it comes from, by the registry.
     incoming: VecDeque<Incoming>,
+    /// Whether the broadcast in front has let others have a round.
+    is_waiting: bool,
     expiry: ExpiryQueue,
     /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
     farewells: ExpiryQueue,
@@ -95,8 +99,8 @@ pub enum Welcome {
 pub struct Telling {
     pub frame: Bytes,
     pub sessions: Vec<SessionRef>,
-    /// Whether it is counted among the notifications.
-    pub is_notification: bool,
+    /// How many notifications the frame holds: one, or none.
+    pub notifications: u32,
 }
 
 /// Tells frames, in order.
@@ -143,6 +147,7 @@ impl SessionHub {
             poller: None,
             ready: Vec::new(),
             incoming: VecDeque::new(),
+            is_waiting: false,
             expiry: ExpiryQueue::default(),
             farewells: ExpiryQueue::default(),
             walk: Walk::default(),

@@ -18,6 +18,9 @@ impl SessionHub {
         }
         self.end_expired();
         while let Some(session) = self.farewells.pop_due(now.into()) {
+            if let Some(found) = self.sessions.find(session) {
+                found.give_up();
+            }
             self.end(session);
         }
     }

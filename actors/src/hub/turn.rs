@@ -1,10 +1,10 @@
 //! A hub's turn: what the registry said is handed out, sockets that are ready are read, then one write per session that
 //! has something to say, then one message to the registry. The messages of the mailbox came just before it.
 
+use super::SessionHub;
 use super::poller::Readiness;
-use super::{Incoming, SessionHub, Tell};
-use crate::registry::{Answer, Answers, Requests};
-use crate::session::{Deliver, Flush, ReadOn, Readable, Subscribed, TokensJudged, Unsubscribed, release_orphans};
+use crate::registry::Requests;
+use crate::session::{Flush, ReadOn, Readable, TokensJudged};
 use actix::fut::ActorFuture;
 use actix::prelude::*;
 use std::pin::Pin;
@@ -12,10 +12,6 @@ use std::task::{Context as TaskContext, Poll};
 
 /// Rounds of readiness in one turn, after which other tasks of the worker have theirs.
 const ROUNDS_A_TURN: usize = 4;
-
-/// Notifications and answers handed out in one turn, after which they are written and sockets are looked at: a storm of
-/// broadcasts must not keep pings and other clients waiting.
-const HANDED_OUT_A_TURN: usize = 16_384;
 
 /// What a hub does in each of its turns, after the messages of its mailbox. Never ends.
 pub(super) struct Turn;
@@ -30,6 +26,9 @@ impl ActorFuture<SessionHub> for Turn {
         task: &mut TaskContext<'_>,
     ) -> Poll<()> {
         hub.read_clock();
+        if hub.waits_for_company(task) {
+            return Poll::Pending;
+        }
         hub.hand_out();
         hub.on_unread();
         hub.walk();
@@ -74,52 +73,6 @@ impl SessionHub {
             }
         }
         self.ready = ready;
-    }
-
-    /// Hands out what the registry said, in its order, up to a turn's worth.
-    fn hand_out(&mut self) {
-        let mut left = HANDED_OUT_A_TURN;
-        while left > 0 {
-            match self.incoming.pop_front() {
-                None => return,
-                Some(Incoming::Tell(message)) => left = left.saturating_sub(self.tell(message)),
-                Some(Incoming::Answers(message)) => left = left.saturating_sub(self.answer(message)),
-            }
-        }
-    }
-
-    /// Answers how many notifications were handed out.
-    fn tell(&mut self, message: Tell) -> usize {
-        let Tell { tellings, passage: _passage, leg: _leg } = message;
-        let mut count = 0;
-        for telling in tellings {
-            count += telling.sessions.len();
-            for session in telling.sessions {
-                let frame = telling.frame.clone();
-                self.with(session, Deliver { frame, is_notification: telling.is_notification });
-            }
-        }
-        count
-    }
-
-    /// Answers how many answers were handed out.
-    fn answer(&mut self, message: Answers) -> usize {
-        let count = message.0.len();
-        for answer in message.0 {
-            match answer {
-                Answer::Subscribed { session, results, answer } => {
-                    if self.sessions.holds(session) {
-                        self.with(session, Subscribed { results, answer });
-                    } else {
-                        release_orphans(session, &results, &mut self.ctx);
-                    }
-                }
-                Answer::Unsubscribed { session, answer } => {
-                    self.with(session, Unsubscribed(*answer));
-                }
-            }
-        }
-        count
     }
 
     fn on_unread(&mut self) {

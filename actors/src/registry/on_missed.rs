@@ -32,7 +32,7 @@ impl SessionRegistry {
             subscriptions += 1;
             let event_id = deliveries.event_id(delivery);
             let place = *places.entry(event_id).or_insert_with(|| {
-                told.push(Told::new(build_gap_frame(event_id, missed.reason), workers, false));
+                told.push(Told::new(build_gap_frame(event_id, missed.reason), workers, 0));
                 told.len() - 1
             });
             told[place].push(session);

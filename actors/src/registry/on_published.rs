@@ -21,13 +21,13 @@ const PORTION_BYTES: usize = 1 << 20;
 pub(super) struct Told {
     frame: Bytes,
     sessions: ByWorker,
-    is_notification: bool,
+    notifications: u32,
 }
 
 impl Told {
     /// A frame for nobody yet.
-    pub fn new(frame: Bytes, workers: usize, is_notification: bool) -> Told {
-        Told { frame, sessions: ByWorker::new(workers), is_notification }
+    pub fn new(frame: Bytes, workers: usize, notifications: u32) -> Told {
+        Told { frame, sessions: ByWorker::new(workers), notifications }
     }
 
     /// Adds a session.
@@ -141,7 +141,7 @@ impl SessionRegistry {
                 let Some((delivery, sessions)) = matches.pop_front() else { break };
                 let frame = self.deliveries.build_frame(delivery, event, document);
                 bytes += frame.len();
-                told.push(Told { frame, sessions, is_notification: true });
+                told.push(Told { frame, sessions, notifications: 1 });
             }
             self.tell_hubs(told, &published.passage);
         }
@@ -152,10 +152,10 @@ impl SessionRegistry {
     pub(super) fn tell_hubs(&self, told: Vec<Told>, passage: &Passage) {
         let workers = self.hubs.len();
         let mut tellings: Vec<Vec<Telling>> = std::iter::repeat_with(Vec::new).take(workers).collect();
-        for Told { frame, sessions, is_notification } in told {
+        for Told { frame, sessions, notifications } in told {
             for (tellings, sessions) in tellings.iter_mut().zip(sessions.0) {
                 if !sessions.is_empty() {
-                    tellings.push(Telling { frame: frame.clone(), sessions, is_notification });
+                    tellings.push(Telling { frame: frame.clone(), sessions, notifications });
                 }
             }
         }
@@ -172,14 +172,18 @@ impl SessionRegistry {
     fn matches(&mut self, id: ChannelId, document: &Document<'_>) -> (VecDeque<Match>, usize) {
         let mut matches: VecDeque<Match> = VecDeque::new();
         let mut places: HashMap<DeliveryId, usize> = HashMap::new();
-        let (mut count, workers) = (0, self.hubs.len());
+        let (mut count, workers, mut last) = (0, self.hubs.len(), (None, 0));
         self.index.find(id, document, &mut |delivery, session| {
             count += 1;
-            let place = *places.entry(delivery).or_insert_with(|| {
-                matches.push_back((delivery, ByWorker::new(workers)));
-                matches.len() - 1
-            });
-            matches[place].1.push(session);
+            // Most of an event's subscribers are told alike: the last one's place is usually the next one's.
+            if last.0 != Some(delivery) {
+                let place = *places.entry(delivery).or_insert_with(|| {
+                    matches.push_back((delivery, ByWorker::new(workers)));
+                    matches.len() - 1
+                });
+                last = (Some(delivery), place);
+            }
+            matches[last.1].1.push(session);
         });
         (matches, count)
     }

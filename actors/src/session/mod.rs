@@ -6,6 +6,7 @@
 
 mod context;
 mod grant;
+mod hang_up;
 mod on_client_message;
 mod on_readable;
 mod on_registry_answer;
@@ -87,6 +88,7 @@ impl Actor for Session {
             ctx.counters.session_queue_bytes.subtract(outbox.bytes() as u64);
         }
         ctx.counters.count_close(self.ending.unwrap_or(Ending::Abrupt));
+        self.bound_afterlife(ctx.settings.close_seconds);
     }
 }
 
@@ -98,13 +100,13 @@ pub struct Open {
     pub refusal: Option<Bytes>,
 }
 
-/// Tells a notification, as a whole frame.
+/// Tells whole frames.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Deliver {
-    pub frame: Bytes,
-    /// Whether it is counted among the notifications.
-    pub is_notification: bool,
+    pub frames: Bytes,
+    /// How many of them are notifications.
+    pub notifications: u32,
 }
 
 /// Asks for a sign of life, and ends a session that gave none.
@@ -166,7 +168,7 @@ impl Session {
     /// Queues a frame that is not a notification.
     pub fn queue(&mut self, frame: Bytes, ctx: &mut SessionContext) {
         if self.phase == Phase::Open {
-            self.push(frame, false, ctx);
+            self.push(frame, 0, ctx);
         }
     }
 
@@ -185,7 +187,7 @@ impl Session {
         };
         self.ending = Some(Ending::Code(code));
         self.release_subscriptions(ctx);
-        self.push(frame::close_frame(code.as_u16(), code.reason()), false, ctx);
+        self.push(frame::close_frame(code.as_u16(), code.reason()), 0, ctx);
         // A stranger holds a seat of the node no longer than it takes to read why it was refused.
         let patience = ctx.settings.close_seconds;
         ctx.closing.push((self.reference, if self.is_stranger { patience.min(1) } else { patience }));
@@ -220,7 +222,7 @@ impl Handler<Deliver> for Session {
 
     fn handle(&mut self, message: Deliver, ctx: &mut SessionContext) {
         if self.phase == Phase::Open {
-            self.push(message.frame, message.is_notification, ctx);
+            self.push(message.frames, message.notifications, ctx);
         }
     }
 }

@@ -22,13 +22,13 @@ impl Handler<Flush> for Session {
 }
 
 impl Session {
-    pub(super) fn push(&mut self, frame: Bytes, is_notification: bool, ctx: &mut SessionContext) {
-        ctx.counters.session_queue_bytes.add(frame.len() as u64);
+    pub(super) fn push(&mut self, frames: Bytes, notifications: u32, ctx: &mut SessionContext) {
+        ctx.counters.session_queue_bytes.add(frames.len() as u64);
         let outbox = self.outbox.get_or_insert_with(|| {
             ctx.dirty.push(self.reference.slot);
             ctx.spare_outboxes.pop().unwrap_or_default()
         });
-        outbox.push(frame, is_notification);
+        outbox.push(frames, notifications);
         if self.phase == Phase::Open && outbox.bytes() > ctx.settings.send_buffer_bytes {
             self.make_room(ctx);
         }

@@ -4,20 +4,21 @@ use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 
-/// The most frames that one `writev` takes; the kernel's own bound (IOV_MAX) is 1,024.
-const FRAMES_A_WRITE: usize = 64;
+/// The most that one `writev` takes together; the kernel's own bound (IOV_MAX) is 1,024.
+const SLICES_A_WRITE: usize = 64;
 
+/// Frames that are written as one.
 struct Queued {
-    frame: Bytes,
-    is_notification: bool,
+    frames: Bytes,
+    notifications: u32,
 }
 
 /// Frames that wait. Lives on the heap only while something waits, and is taken from the hub's spares.
 #[derive(Default)]
 pub struct Outbox {
-    frames: VecDeque<Queued>,
+    queue: VecDeque<Queued>,
     bytes: usize,
-    /// Whether the first frame is written in part: then it must be finished before anything else is said.
+    /// Whether the first is written in part: then it must be finished before anything else is said.
     is_torn: bool,
 }
 
@@ -30,10 +31,10 @@ pub struct Flushed {
 }
 
 impl Outbox {
-    /// Queues a frame.
-    pub fn push(&mut self, frame: Bytes, is_notification: bool) {
-        self.bytes += frame.len();
-        self.frames.push_back(Queued { frame, is_notification });
+    /// Queues whole frames, so many of them notifications. They are counted, dropped or kept as one.
+    pub fn push(&mut self, frames: Bytes, notifications: u32) {
+        self.bytes += frames.len();
+        self.queue.push_back(Queued { frames, notifications });
     }
 
     /// Bytes that wait.
@@ -43,33 +44,33 @@ impl Outbox {
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.queue.is_empty()
     }
 
     /// Whether it is worth keeping for another session: a long queue leaves long lists behind.
     pub fn is_small(&self) -> bool {
-        self.frames.capacity() <= FRAMES_A_WRITE
+        self.queue.capacity() <= SLICES_A_WRITE
     }
 
     /// Drops everything but a frame that is half out; returns the bytes dropped.
     pub fn discard(&mut self) -> usize {
         let before = self.bytes;
-        self.frames.truncate(usize::from(self.is_torn));
-        self.bytes = self.frames.iter().map(|queued| queued.frame.len()).sum();
+        self.queue.truncate(usize::from(self.is_torn));
+        self.bytes = self.queue.iter().map(|queued| queued.frames.len()).sum();
         before - self.bytes
     }
 
     /// Writes until nothing waits or the socket takes no more. An error means that the connection is gone; `flushed` says
     /// what went out before it too.
     pub fn flush(&mut self, mut socket: impl Write, flushed: &mut Flushed) -> io::Result<()> {
-        while let Some(first) = self.frames.front() {
-            let result = if self.frames.len() == 1 {
-                socket.write(&first.frame)
+        while let Some(first) = self.queue.front() {
+            let result = if self.queue.len() == 1 {
+                socket.write(&first.frames)
             } else {
-                let mut slices = [IoSlice::new(&[]); FRAMES_A_WRITE];
+                let mut slices = [IoSlice::new(&[]); SLICES_A_WRITE];
                 let mut count = 0;
-                for (slice, queued) in slices.iter_mut().zip(&self.frames) {
-                    *slice = IoSlice::new(&queued.frame);
+                for (slice, queued) in slices.iter_mut().zip(&self.queue) {
+                    *slice = IoSlice::new(&queued.frames);
                     count += 1;
                 }
                 socket.write_vectored(&slices[..count])
@@ -88,15 +89,15 @@ impl Outbox {
     fn advance(&mut self, mut written: usize, flushed: &mut Flushed) {
         self.bytes -= written;
         flushed.bytes += written;
-        while let Some(first) = self.frames.front_mut() {
-            if written < first.frame.len() {
-                first.frame.advance(written);
+        while let Some(first) = self.queue.front_mut() {
+            if written < first.frames.len() {
+                first.frames.advance(written);
                 self.is_torn |= written > 0;
                 return;
             }
-            written -= first.frame.len();
-            flushed.notifications += u64::from(first.is_notification);
-            self.frames.pop_front();
+            written -= first.frames.len();
+            flushed.notifications += u64::from(first.notifications);
+            self.queue.pop_front();
             self.is_torn = false;
         }
     }
@@ -135,9 +136,9 @@ mod tests {
     #[test]
     fn frames_go_out_in_order_across_blocked_writes() {
         let mut outbox = Outbox::default();
-        outbox.push(Bytes::from_static(b"abc"), true);
-        outbox.push(Bytes::from_static(b"de"), false);
-        outbox.push(Bytes::from_static(b"f"), true);
+        outbox.push(Bytes::from_static(b"abc"), 1);
+        outbox.push(Bytes::from_static(b"de"), 0);
+        outbox.push(Bytes::from_static(b"f"), 1);
         let mut socket = Narrow { taken: Vec::new(), room: 2, is_broken: false };
         let mut flushed = Flushed::default();
         outbox.flush(&mut socket, &mut flushed).expect("open");
@@ -153,8 +154,8 @@ mod tests {
     #[test]
     fn what_went_out_before_the_connection_broke_is_counted() {
         let mut outbox = Outbox::default();
-        outbox.push(Bytes::from_static(b"abc"), true);
-        outbox.push(Bytes::from_static(b"de"), true);
+        outbox.push(Bytes::from_static(b"abc"), 1);
+        outbox.push(Bytes::from_static(b"de"), 1);
         let mut socket = Narrow { taken: Vec::new(), room: 4, is_broken: true };
         let mut flushed = Flushed::default();
         assert!(outbox.flush(&mut socket, &mut flushed).is_err());
@@ -165,8 +166,8 @@ mod tests {
     #[test]
     fn a_frame_that_is_half_out_survives_a_discard() {
         let mut outbox = Outbox::default();
-        outbox.push(Bytes::from_static(b"abc"), true);
-        outbox.push(Bytes::from_static(b"de"), true);
+        outbox.push(Bytes::from_static(b"abc"), 1);
+        outbox.push(Bytes::from_static(b"de"), 1);
         let mut socket = Narrow { taken: Vec::new(), room: 1, is_broken: false };
         outbox.flush(&mut socket, &mut Flushed::default()).expect("open");
         assert_eq!(outbox.discard(), 2);

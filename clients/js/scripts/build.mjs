@@ -2,14 +2,14 @@
 
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
-import { cpSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 const ROOT = new URL("..", import.meta.url).pathname;
 process.chdir(ROOT);
 rmSync("dist", { recursive: true, force: true });
 
 /** Names of what the files of the client call among themselves, made short; no name of the published API is like them. */
-const INTERNAL = /^(on[A-Z]\w*|owner|endAll|forgetListeners|abandon|probe|pace|lasted|retryAfter)$/;
+const INTERNAL = /^(on[A-Z]\w*|owner|endAll|forgetListeners|abandon|probe|cancel|pace|lasted|retryAfter)$/;
 
 for (const [format, folder, type] of [["esm", "esm", "module"], ["cjs", "cjs", "commonjs"]]) {
   const options = {
@@ -22,9 +22,19 @@ for (const [format, folder, type] of [["esm", "esm", "module"], ["cjs", "cjs", "
     platform: "neutral",
     legalComments: "none",
   };
-  await build({ ...options, entryPoints: ["src/index.ts"], mangleProps: INTERNAL });
+  if (format === "esm") await build({ ...options, entryPoints: ["src/index.ts"], mangleProps: INTERNAL });
   await build({ ...options, entryPoints: ["src/emitter.ts", "src/react.ts"] });
   writeFileSync(`dist/${folder}/package.json`, `{"type":"${type}"}\n`);
+}
+
+writeFileSync("dist/cjs/index.js", commonJs(readFileSync("dist/esm/index.js", "utf8")));
+
+/** A module that imports nothing, as CommonJS: without the helpers of esbuild, which weigh a thirtieth of the client. */
+function commonJs(module) {
+  const [exported, names] = /export\{([^}]*)\};\n$/.exec(module);
+  const members = names.split(",").map((name) => name.replace(/(\S+) as (\S+)/, "exports.$2=$1"));
+  const head = '"use strict";Object.defineProperty(exports,"__esModule",{value:!0});';
+  return `${head}${module.slice(0, -exported.length)}${members.join(";")};\n`;
 }
 
 execFileSync("node_modules/.bin/tsc", ["--emitDeclarationOnly", "--outDir", "dist/esm"], { stdio: "inherit" });

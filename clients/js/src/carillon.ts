@@ -39,7 +39,7 @@ export class Carillon extends Events<CarillonEvents> {
   #mayHurry = false;
   #endReason: EndReason | undefined;
   #closing: Promise<void> | undefined;
-  #onClosed: ((closeCode: number, message?: string) => void) | undefined;
+  #onClosed: ((closeCode?: number, message?: string) => void) | undefined;
   #release: () => void;
 
   /** Connects at once. `url` is that of the broker: `wss://…`, or `https://…` for the same. */
@@ -91,19 +91,19 @@ export class Carillon extends Events<CarillonEvents> {
 
   /** Ends all subscriptions and the connection. Resolves when the node has said goodbye, or has not for 5 s. */
   close(): Promise<void> {
-    this.#closing ??= new Promise((resolve) => {
-      const session = this.#session;
-      this.#session = undefined;
-      this.#finish("closed");
-      const onClosed = (closeCode = 1000, message = "closed by the application") => {
-        this.#become({ status: "disconnected", reason: { closeCode, message }, willRetry: false });
-        this.forgetListeners();
-        resolve();
-      };
-      if (!session) return onClosed();
-      this.#onClosed = onClosed;
-      session.close();
-    });
+    if (this.#closing) return this.#closing;
+    let resolve: () => void;
+    this.#closing = new Promise((done) => (resolve = done)); // there before a listener of the end asks for it
+    const session = this.#session;
+    this.#session = undefined;
+    this.#finish("closed");
+    this.#onClosed = (closeCode = 1000, message = "closed by the application") => {
+      this.#become({ status: "disconnected", reason: { closeCode, message }, willRetry: false });
+      this.forgetListeners();
+      resolve();
+    };
+    if (session) session.close();
+    else this.#onClosed();
     return this.#closing;
   }
 
@@ -112,6 +112,7 @@ export class Carillon extends Events<CarillonEvents> {
     const isCurrent = () => attempt === this.#attempt && !this.#endReason;
     this.#attemptedAt = Date.now();
     this.#become({ status: "connecting" });
+    if (!isCurrent()) return; // a listener has closed it
     let tokens: Tokens | null;
     try {
       tokens = await this.#tokens.current();
@@ -160,7 +161,8 @@ export class Carillon extends Events<CarillonEvents> {
     }
     const why: DisconnectReason = { closeCode: code, message: reason || error?.message || "the connection broke" };
     if (error) why.error = error;
-    const verdict = verdictOf(code);
+    // What no socket takes is a token: no subprotocol has its characters.
+    const verdict = error?.code === "SOCKET_FAILED" ? "tokens" : verdictOf(code);
     if (verdict === "tokens") {
       this.#tokens.forget();
       this.#refusals++;
@@ -174,10 +176,11 @@ export class Carillon extends Events<CarillonEvents> {
     }
     if (retryAfter !== undefined) return this.#comeBack(why, spread(retryAfter), false);
     const isFirstRefusal = verdict === "tokens" && this.#refusals === 1;
-    this.#comeBack(why, isFirstRefusal ? 0 : this.#backoff.next());
+    this.#comeBack(why, isFirstRefusal ? 0 : this.#backoff.next(), verdict !== "slower");
   }
 
   #comeBack(reason: DisconnectReason, wait: number, mayHurry = true): void {
+    if (this.#endReason) return; // a listener has closed it
     this.#mayHurry = mayHurry;
     this.#retry = setTimeout(() => void this.#open(), wait);
     this.#become({ status: "disconnected", reason, willRetry: true, retryAt: Date.now() + wait });
@@ -195,13 +198,14 @@ export class Carillon extends Events<CarillonEvents> {
     if (!mayOpen || Date.now() - this.#attemptedAt < LEAST_PAUSE_MS) return;
     clearTimeout(this.#retry);
     this.#session?.abandon();
+    this.#session = undefined;
     void this.#open();
   }
 
   /** It is over without the application's doing. */
   #stop(reason: DisconnectReason): void {
-    this.#finish("stopped");
     this.#closing = Promise.resolve();
+    this.#finish("stopped");
     this.#become({ status: "disconnected", reason, willRetry: false });
     this.forgetListeners();
   }
@@ -209,8 +213,8 @@ export class Carillon extends Events<CarillonEvents> {
   #finish(reason: EndReason): void {
     this.#endReason = reason;
     clearTimeout(this.#retry);
-    this.#release?.();
-    this.#tokens.onAway();
+    this.#release();
+    this.#tokens.cancel();
     this.#registrations.endAll(reason);
   }
 

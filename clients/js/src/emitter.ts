@@ -13,7 +13,7 @@ export interface EmitterOptions {
   token: string | (() => string | Promise<string>);
   /** The project; without it, that of the token. */
   project?: string;
-  /** How long one try may take, in milliseconds. 10,000 without it. */
+  /** How long one try may take, the token's fetching included, in milliseconds. 10,000 without it. */
   timeout?: number;
   /** How often a call is tried again. 4 without it. */
   retries?: number;
@@ -122,17 +122,18 @@ export class Emitter {
   /** One request. Gives the wait that the node asks for. */
   async #try(items: Item[], signal: AbortSignal | undefined): Promise<number | undefined> {
     const { token, timeout = 10_000 } = this.#options;
-    const api = typeof token === "string" ? token : await token();
-    const url = this.#urlFor(api);
     const late = AbortSignal.timeout(timeout);
+    const stop = signal ? AbortSignal.any([signal, late]) : late;
+    const api = typeof token === "string" ? token : await beforeStop(stop, token());
+    const url = this.#urlFor(api);
     try {
       const response = await (this.#options.fetch ?? fetch)(url, {
         method: "POST",
         headers: { "content-type": "application/json", "x-am-authorization": api },
         body: items.length === 1 ? items[0]!.body : `[${items.map(({ body }) => body)}]`,
-        signal: signal ? AbortSignal.any([signal, late]) : late,
+        signal: stop,
       });
-      const answer = (await response.json()) as Answer | Answer[];
+      const answer = answerOf(await response.text());
       items.forEach((item, index) => {
         item.result = resultOf((Array.isArray(answer) ? answer[index] : answer) ?? { statusCode: 0 }, response.status);
       });
@@ -164,9 +165,26 @@ function resultOf({ statusCode, data, duplicate, errors }: Answer, status: numbe
   return new EmitError(code, message, statusCode || status);
 }
 
+/** An answer's JSON; nothing of what is none, such as the page of a proxy: then the HTTP status speaks. */
+function answerOf(text: string): Answer | Answer[] {
+  try {
+    return Object(JSON.parse(text)) as Answer | Answer[];
+  } catch {
+    return { statusCode: 0 };
+  }
+}
+
 /** Too much, or trouble behind the door; and no answer at all: the key keeps a second try from being told twice. */
 function isWorthARetry(result: EmitResult | undefined): boolean {
   return result instanceof EmitError && [0, 429, 502, 503, 504].includes(result.status);
+}
+
+/** What a promise gives, unless it takes too long. */
+function beforeStop<T>(stop: AbortSignal, promise: T | Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    stop.addEventListener("abort", () => reject(stop.reason), { once: true });
+    Promise.resolve(promise).then(resolve, reject);
+  });
 }
 
 function pause(wait: number, signal: AbortSignal | undefined): Promise<void> {

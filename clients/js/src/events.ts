@@ -22,7 +22,8 @@ export abstract class Events<E extends Listeners<E>> {
   emit<K extends keyof E>(name: K, ...args: Parameters<E[K]>): void {
     for (const listener of [...(this.#listeners.get(name) ?? [])]) {
       try {
-        listener(...args);
+        // One before it may have taken it off.
+        if (this.#listeners.get(name)?.has(listener)) listener(...args);
       } catch (error) {
         reportUncaught(error);
       }

@@ -70,6 +70,7 @@ export class Registrations {
   #forgetSession(): void {
     this.#session = undefined;
     clearTimeout(this.#retry);
+    this.#retry = undefined;
     this.#byEventId.clear();
     for (const waiting of [this.#leaving, this.#leavingUnanswered]) {
       for (const resolve of waiting.values()) resolve();
@@ -113,10 +114,11 @@ export class Registrations {
     }
     const entries = batch.map(({ entry }, ref) => `{"ref":"${ref}",${entry.slice(1)}`);
     session.ask("REGISTER", `"onEvents":[${entries}]`, (message) => {
-      if (!message || session !== this.#session) return;
+      if (!message) return;
       const { validOnEvents = [], invalidOnEvents = [] } = (message.response ?? {}) as Partial<EntryLists>;
       const failed = message.errors?.[0];
       for (const [ref, { subscription }] of batch.entries()) {
+        if (session !== this.#session) return; // an old one's answer, or a listener has closed the client
         const isIt = (entry: AnsweredEntry) => entry.ref === String(ref);
         const valid = validOnEvents.find(isIt);
         if (valid) this.#onValid(subscription, valid);
@@ -145,8 +147,10 @@ export class Registrations {
     if (left) return left();
     if (error.code !== "TEMPORARILY_UNAVAILABLE") return this.#refuse(subscription, error.code, error.message);
     this.#fresh.add(subscription);
-    clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.#flushSoon(), this.#backoff.next());
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined;
+      this.#flushSoon();
+    }, this.#backoff.next());
   }
 
   #refuse(subscription: Any, code: string, message: string): void {

@@ -128,12 +128,14 @@ export class Session {
 
   #onText(text: unknown): void {
     this.#heard();
-    let message: NodeMessage;
     try {
-      message = this.parse(text as string) as NodeMessage;
+      this.#onMessage(Object(this.parse(text as string)) as NodeMessage, text as string);
     } catch (cause) {
-      return this.owner.onProblem(new CarillonError("INVALID_JSON", "the node sent what can't be parsed", { cause }));
+      this.owner.onProblem(new CarillonError("INVALID_JSON", "the node sent what can't be read", { cause }));
     }
+  }
+
+  #onMessage(message: NodeMessage, text: string): void {
     const answer = message.guid && this.#answers.get(message.guid);
     if (answer) {
       this.#answers.delete(message.guid!);
@@ -145,7 +147,7 @@ export class Session {
     } else if (message.errors) {
       this.owner.onProblem(firstError(message.errors));
     } else {
-      this.owner.onMessage(message, text as string);
+      this.owner.onMessage(message, text);
     }
   }
 

@@ -103,7 +103,7 @@ export class Subscription<T = unknown> extends Events<SubscriptionEvents<T>> imp
   /**
    * The event data of what is told from now on. For a slow reader up to `buffer` notifications are kept; past it the oldest
    * are dropped and `gap` is raised with `BUFFER_OVERFLOW`. Finishes when the subscription ends, throws when it is refused.
-   * Leaving the loop ends the iteration, not the subscription.
+   * Leaving the loop ends the iteration, not the subscription. Without a loop call `return()`: what nobody reads is kept.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<T> {
     const iteration: Iteration<T> = new Iteration(
@@ -150,6 +150,7 @@ export class Subscription<T = unknown> extends Events<SubscriptionEvents<T>> imp
 
   /** @internal The connection is away; it will be registered again. */
   onAway(): void {
+    if (this.isOver) return; // ended by a listener of another
     this.eventId = undefined;
     this.#state = "registering";
     this.emit("registering");

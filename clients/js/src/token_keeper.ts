@@ -8,7 +8,10 @@ import { expiryOf, lifetimeOf, type Tokens, type TokenSource } from "./tokens.js
 /** How long the application may take to fetch tokens, in milliseconds. */
 const FETCH_MS = 30_000;
 
-/** Tokens are renewed this long before their end, in milliseconds, or when a fifth of their life is left if that is less. */
+/**
+ * Tokens are renewed this long before their end, in milliseconds, or when half of their life is left if that is less: the
+ * timers of a hidden page run once a minute.
+ */
 const MARGIN_MS = 120_000;
 
 /** The least wait before a renewal and the longest sleep of a timer, in milliseconds. */
@@ -22,6 +25,7 @@ export class TokenKeeper {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #backoff = new Backoff();
   #isRenewing = false;
+  #deadlines = new Set<ReturnType<typeof setTimeout>>();
 
   constructor(
     private source: TokenSource,
@@ -52,6 +56,12 @@ export class TokenKeeper {
     clearTimeout(this.#timer);
   }
 
+  /** Waits for no tokens any more. */
+  cancel(): void {
+    this.onAway();
+    for (const timer of this.#deadlines) clearTimeout(timer);
+  }
+
   /** Renews what is due by the clock: a timer may have slept with the machine. */
   check(): void {
     const wait = this.#renewAt - Date.now();
@@ -65,18 +75,20 @@ export class TokenKeeper {
     this.#tokens = tokens;
     const now = Date.now();
     const lifetime = lifetimeOf(tokens, now);
-    this.#renewAt = lifetime === undefined ? Infinity : now + Math.max(LEAST_MS, lifetime - Math.min(MARGIN_MS, lifetime / 5));
+    this.#renewAt = lifetime === undefined ? Infinity : now + Math.max(LEAST_MS, lifetime - Math.min(MARGIN_MS, lifetime / 2));
   }
 
   async #fetch(): Promise<Tokens | null> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
+    let timer!: ReturnType<typeof setTimeout>;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new CarillonError("TOKENS_FAILED", "tokens() takes too long")), FETCH_MS);
     });
+    this.#deadlines.add(timer);
     try {
       return (await Promise.race([this.source(), late])) ?? null;
     } finally {
       clearTimeout(timer);
+      this.#deadlines.delete(timer);
     }
   }
 

@@ -22,7 +22,7 @@ interface Dates {
 export function claimsOf(token: string): Record<string, unknown> {
   try {
     const payload = token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/");
-    return JSON.parse(atob(payload)) as Record<string, unknown>;
+    return Object(JSON.parse(atob(payload))) as Record<string, unknown>;
   } catch {
     return {};
   }

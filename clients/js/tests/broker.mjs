@@ -22,6 +22,12 @@ export async function until(condition, deadline = DEADLINE) {
   }
 }
 
+/** How many subscriptions the node has. */
+export async function subscriptionsOf(broker) {
+  const text = await (await fetch(`${broker.url}/metrics`)).text();
+  return Number(/^carillon_subscriptions (\d+)/m.exec(text)?.[1]);
+}
+
 export class Broker {
   #tokens = new Map();
 

@@ -1,10 +1,11 @@
-// The try page: connect, register, emit, watch. No build step, no library; docs/protocol.md is its contract.
+// The try page: connect, register, emit, watch. It subscribes with the JavaScript client that applications use:
+// try/client.js is its build, made by clients/js and never changed here.
 // This file ties the page's buttons to the modules in try/, and fills in what a first minute needs.
 
 import { connect, disconnect, showFacts } from "./try/connection.js";
 import { copy, emit, showCurl } from "./try/emit.js";
 import { clearNotifications } from "./try/notifications.js";
-import { element } from "./try/page.js";
+import { element, showProblem } from "./try/page.js";
 import { register } from "./try/subscriptions.js";
 import { claims, hasTokens, keepTokens, storedTokens, takeTokensFromAddress, tokens } from "./try/tokens.js";
 
@@ -38,6 +39,13 @@ function onConnect(event) {
   connect();
 }
 
+/** Without a click: the client asks for them before the old ones end. */
+function onNewTokens() {
+  keepTokens(element("api-token").value, element("user-token").value);
+  showProblem("connect-problem", "");
+  showFacts();
+}
+
 function onForget() {
   disconnect();
   useTokens("", "");
@@ -62,6 +70,7 @@ function start() {
   useTokens(api, user);
   fillExamples();
   element("connect-form").onsubmit = onConnect;
+  element("connect-form").onchange = onNewTokens;
   element("disconnect").onclick = disconnect;
   element("forget").onclick = onForget;
   element("register-form").onsubmit = register;

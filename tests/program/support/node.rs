@@ -4,7 +4,7 @@ use super::DEADLINE;
 use super::tokens::{Claims, Tokens};
 use std::fs::{self, File};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -41,6 +41,38 @@ impl Node {
         shell.args(["-c", &format!("ulimit -n {most} && exec \"$0\""), PROGRAM]).stdin(Stdio::null());
         shell.envs(program.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
         Node::launch(directory, shell)
+    }
+
+    /// Starts a node that sees files of ours in place of the system's, each by its path with its text.
+    pub fn start_with_system(files: &[(&str, &str)], settings: &[(&str, &str)]) -> Node {
+        Node::launch_with_system(files, "true", settings)
+    }
+
+    /// The same, with files that the node may not write.
+    pub fn start_with_system_closed(files: &[(&str, &str)], settings: &[(&str, &str)]) -> Node {
+        Node::launch_with_system(files, "mount -o remount,bind,ro \"$path\"", settings)
+    }
+
+    /// In a mount namespace of its own, and a user namespace, so that nobody needs to be root.
+    fn launch_with_system(files: &[(&str, &str)], then: &str, settings: &[(&str, &str)]) -> Node {
+        let directory = tempfile::tempdir().expect("a directory for the node's data");
+        let mut script = "set -e; program=$0; ".to_owned();
+        for (path, text) in files {
+            let ours = system_file(directory.path(), path);
+            fs::write(&ours, text).expect("a file");
+            script += &format!("path={path}; mount --bind {} \"$path\"; {then}; ", ours.display());
+        }
+        script += "exec \"$program\"";
+        let program = command(directory.path(), settings);
+        let mut shell = Command::new("unshare");
+        shell.args(["--mount", "--map-root-user", "sh", "-c", &script, PROGRAM]).stdin(Stdio::null());
+        shell.envs(program.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
+        Node::launch(directory, shell)
+    }
+
+    /// The file that the node sees in place of one of the system's.
+    pub fn system_file(&self, path: &str) -> PathBuf {
+        system_file(self.directory(), path)
     }
 
     /// Starts a node on the data directory that another one left.
@@ -143,6 +175,10 @@ impl Drop for Node {
             eprintln!("--- the node's log\n{log}---");
         }
     }
+}
+
+fn system_file(directory: &Path, path: &str) -> PathBuf {
+    directory.join(path.replace('/', "_"))
 }
 
 /// The program on a data directory, on a free port, not yet started.

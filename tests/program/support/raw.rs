@@ -4,7 +4,7 @@ use super::http::{Answer, head};
 use super::tokens::Tokens;
 use super::{DEADLINE, Node};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 
 /// The key of RFC 6455 §1.3, whose answer stands there too.
 pub const SAMPLE_KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
@@ -48,6 +48,16 @@ impl RawSocket {
         let text = String::from_utf8(socket.read_frame().payload).expect("a text");
         assert!(text.contains("CONNECTED"), "{text}");
         socket
+    }
+
+    /// Our end's address.
+    pub fn local_address(&self) -> SocketAddr {
+        self.stream.local_addr().expect("a connected socket")
+    }
+
+    /// Ends our side; what the node says can still be read.
+    pub fn end_writing(&self) {
+        self.stream.shutdown(Shutdown::Write).expect("a connected socket");
     }
 
     /// Writes all of `bytes`. A peer that has closed already is no failure here: the answer tells.

@@ -1,11 +1,15 @@
 // The pages of examples/ and of the README, as a new user has them before the eyes.
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Emitter } from "../../dist/esm/emitter.js";
 import { serveExample } from "../../examples/serve.mjs";
-import { Broker, until } from "../broker.mjs";
+import { Broker, subscriptionsOf, until } from "../broker.mjs";
 import { file, serve, useBrowser } from "./pages.mjs";
 
 const use = useBrowser();
@@ -54,15 +58,59 @@ for (const example of ["plain", "react"]) {
   });
 }
 
-test("the first page of the README works as it stands", async (t) => {
-  const broker = await Broker.start(t);
+/** The blocks of a language in the README's section about a first page. */
+async function firstPage() {
   const readme = await readFile(file("README.md"), "utf8");
-  const { api, user } = broker.tokens();
-  const html = /```html\n([\s\S]*?)```/.exec(readme)[1];
+  const section = /## A first page\n([\s\S]*?)\n## /.exec(readme)[1];
+  const blocks = (language) => [...section.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, "g"))].map(([, text]) => text);
+  return { html: blocks("html")[0], shell: blocks("sh") };
+}
+
+/** Runs lines of the README in the repository, but with a folder of the test's own for /tmp. Nothing is fetched or built anew. */
+function runLines(lines, folder) {
+  const environment = { npm_config_ignore_scripts: "true", npm_config_offline: "true", npm_config_audit: "false", npm_config_cache: join(folder, "cache") };
+  const text = lines.replace(/^npm ci .*$/m, "").replaceAll("/tmp", folder);
+  const options = { cwd: fileURLToPath(file("../..")), env: { ...process.env, ...environment }, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] };
+  return execFileSync("bash", ["-euc", text], options);
+}
+
+test("from npm pack to the first notification, by the README's own lines and page", async (t) => {
+  const broker = await Broker.start(t);
+  const { api, user } = broker.tokens("u42");
+  const filledIn = (text) => text.replace("127.0.0.1:8080", broker.address).replace("API_TOKEN", api).replace("USER_TOKEN", user);
+  const folder = await mkdtemp(join(tmpdir(), "carillon-first-page-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const { html, shell: [install, tell] } = await firstPage();
   assert.ok(html.trim().split("\n").length <= 20, "a page of at most 20 lines");
-  const page = html.replace("ws://127.0.0.1:8080", broker.url).replace("API_TOKEN", api).replace("USER_TOKEN", user);
-  const origin = await serve(t, { "/page.html": page, "/index.js": file("dist/esm/index.js") }, () => null);
-  const { faults, lines } = await open(t, `${origin}/page.html`, { bypassCSP: true });
-  await until(async () => (await emit(broker, ORDER), (await lines()).includes("1001: SHIPPED")));
+  runLines(install, folder);
+  const root = join(folder, "first-page");
+  const client = "/node_modules/@carillon/client/dist/esm/index.js";
+  const origin = await serve(t, { "/index.html": filledIn(html), [client]: pathToFileURL(join(root, client)) }, () => null);
+  const { faults, lines } = await open(t, `${origin}/index.html`, { bypassCSP: true });
+  await until(async () => (await subscriptionsOf(broker)) === 1);
+  assert.match(runLines(filledIn(tell), folder), /"success":true/);
+  await until(async () => (await lines()).length === 1);
+  assert.deepEqual(await lines(), ["1001: SHIPPED"]);
+  assert.deepEqual(faults, []);
+});
+
+test("the lines on the first page of the project's README work as they stand", async (t) => {
+  const broker = await Broker.start(t);
+  const { api, user } = broker.tokens("u42");
+  const readme = await readFile(file("../../README.md"), "utf8");
+  const text = /```js\n(import \{ Carillon[\s\S]*?)```/.exec(readme)[1];
+  assert.ok(text.trim().split("\n").length <= 10, "ten lines");
+  const script = text.replace("ws://127.0.0.1:8080", broker.url).replace("@carillon/client", "/client.js");
+  const page = '<!doctype html><script type="module" src="/page.js"></script>';
+  const head = `const apiToken = "${api}", userToken = "${user}";\n`;
+  const origin = await serve(t, { "/index.html": page, "/page.js": script.replace("\n\n", `\n${head}`), "/client.js": file("dist/esm/index.js") }, () => null);
+  const { page: tab, faults } = await open(t, `${origin}/index.html`);
+  const said = [];
+  tab.on("console", (message) => said.push(message.text()));
+  await until(async () => (await subscriptionsOf(broker)) === 1);
+  await emit(broker, { ...ORDER, total: 99 });
+  await emit(broker, { ...ORDER, total: 129.9 });
+  await until(() => said.length === 1);
+  assert.match(said[0], /^order-updates .*total: 129\.9/);
   assert.deepEqual(faults, []);
 });

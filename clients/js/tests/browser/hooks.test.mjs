@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { build } from "esbuild";
 import { Emitter } from "../../dist/esm/emitter.js";
-import { Broker, until } from "../broker.mjs";
+import { Broker, subscriptionsOf, until } from "../broker.mjs";
 import { file, serve, useBrowser } from "./pages.mjs";
 
 const use = useBrowser();
@@ -38,12 +38,6 @@ async function openHooks(t, broker) {
 
 function matches(view, part) {
   return Object.entries(part).every(([name, value]) => view?.[name] === value);
-}
-
-/** How many subscriptions the node has. */
-async function subscriptionsOf(broker) {
-  const text = await (await fetch(`${broker.url}/metrics`)).text();
-  return Number(/^carillon_subscriptions (\d+)/m.exec(text)?.[1]);
 }
 
 test("a component is told for as long as it is mounted, and what it asks for may change", async (t) => {

@@ -1,8 +1,11 @@
 // The built package in Node, with the package `ws`, against the real node.
 
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createRequire } from "node:module";
 import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import WebSocket from "ws";
 import { EmitError, Emitter } from "@carillon/client/emitter";
 import { Broker, until } from "../broker.mjs";
@@ -144,5 +147,19 @@ describe("a client in Node", { concurrency: 4 }, () => {
     assert.equal(carillon.state.reason.closeCode, 4429);
     await first.carillon.close();
     await until(() => carillon.state.status === "connected");
+  });
+
+  test("a process that has closed its client ends by itself, also when tokens never come", async (t) => {
+    const broker = await Broker.start(t);
+    const { api, user } = broker.tokens();
+    const program = fileURLToPath(new URL("closes.mjs", import.meta.url));
+    const child = spawn(process.execPath, [program, broker.url, api, user], { stdio: ["ignore", "pipe", "inherit"] });
+    t.after(() => child.kill("SIGKILL"));
+    const [said] = await once(child.stdout.setEncoding("utf8"), "data");
+    assert.equal(said, "closed\n");
+    const closedAt = Date.now();
+    const [code] = await once(child, "exit");
+    assert.equal(code, 0);
+    assert.ok(Date.now() - closedAt < 3_000, "a timer is left");
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { CarillonError } from "../../src/index.js";
-import { settle, setUp, tokensFor, useFakeClock } from "./fake_node.js";
+import { FakeNode, settle, setUp, tokensFor, useFakeClock } from "./fake_node.js";
 
 useFakeClock();
 
@@ -48,6 +48,39 @@ describe("closing", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("leaves no timer though tokens never come", async () => {
+    const { carillon } = setUp({ tokens: () => new Promise(() => {}) });
+    await settle();
+    await carillon.close();
+    expect(vi.getTimerCount()).toBe(0);
+    const renewing = setUp();
+    await settle();
+    renewing.tokens.mockImplementation(() => new Promise(() => {}));
+    await vi.advanceTimersByTimeAsync(3_500_000);
+    expect(renewing.tokens.mock.calls.length).toBeGreaterThan(1);
+    await renewing.carillon.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("resolves though the attempt before was left and tokens are waited for again", async () => {
+    const scope = new EventTarget();
+    vi.stubGlobal("addEventListener", scope.addEventListener.bind(scope));
+    vi.stubGlobal("removeEventListener", scope.removeEventListener.bind(scope));
+    const node = new FakeNode();
+    node.welcome = "nothing";
+    const { carillon, tokens } = setUp({}, node);
+    await settle();
+    tokens.mockImplementation(() => new Promise(() => {}));
+    vi.setSystemTime(Date.now() + 3_600_000);
+    scope.dispatchEvent(new Event("online"));
+    const closed = vi.fn();
+    void carillon.close().then(closed);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(closed).toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.unstubAllGlobals();
+  });
+
   test("is final for what the node is asked meanwhile", async () => {
     const { node, carillon } = setUp();
     await settle();
@@ -81,10 +114,10 @@ test("what can't be understood is told and does no harm", async () => {
   const problems: CarillonError[] = [];
   carillon.on("problem", (error) => problems.push(error));
   await settle();
-  node.last.onmessage!({ data: "{" });
+  for (const data of ["{", new ArrayBuffer(1) as never, "null", "7", '{"type":"NOTIFICATION","response":null}']) node.last.onmessage!({ data });
   node.last.tell({ type: "UNKNOWN", errors: [{ code: "UNKNOWN_MESSAGE", message: "what?" }] });
   node.last.tell({ type: "FUTURE" });
   node.notify("nobody's", {});
-  expect(problems.map(({ code }) => code)).toEqual(["INVALID_JSON", "UNKNOWN_MESSAGE"]);
+  expect(problems.map(({ code }) => code)).toEqual(["INVALID_JSON", "INVALID_JSON", "INVALID_JSON", "UNKNOWN_MESSAGE"]);
   expect(carillon.state.status).toBe("connected");
 });

@@ -53,6 +53,19 @@ describe("opening", () => {
     expect(states[0]).toMatchObject({ willRetry: true, reason: { error: { code: "SOCKET_FAILED" } } });
   });
 
+  test("a token that no socket takes is fetched anew, five times and no more", async () => {
+    const Socket = class {
+      constructor() {
+        throw new SyntaxError("the subprotocol is invalid");
+      }
+    } as never;
+    const { states, tokens } = setUp({ WebSocket: Socket });
+    await vi.advanceTimersByTimeAsync(600_000);
+    expect(tokens).toHaveBeenCalledTimes(5);
+    expect(states.at(-1)).toMatchObject({ willRetry: false, reason: { error: { code: "SOCKET_FAILED" } } });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test("a URL that is none is refused at once", () => {
     expect(() => setUp({})).not.toThrow();
     expect(() => new (setUp().carillon.constructor as never as new (url: string, options: object) => unknown)("nope", {})).toThrow(TypeError);

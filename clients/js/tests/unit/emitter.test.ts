@@ -24,7 +24,8 @@ function setUp(replies: Reply[], options: Partial<EmitterOptions> = {}) {
     calls.push({ url, headers, body: JSON.parse(body), at: Date.now() });
     const reply = replies.length > 1 ? replies.shift()! : replies[0]!;
     if (reply instanceof Error) throw reply;
-    return new Response(JSON.stringify(reply.body), { status: reply.status, headers: reply.headers ?? {} });
+    const text = typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body);
+    return new Response(text, { status: reply.status, headers: reply.headers ?? {} });
   };
   const token = jwt(60, { project: "demo" });
   return { calls, token, emitter: new Emitter("https://ws.example.com/", { token, fetch: fetch as never, ...options }) };
@@ -78,6 +79,28 @@ describe("emit", () => {
     expect(error).toBeInstanceOf(EmitError);
     expect(error).toMatchObject({ code: "SOME_CODE", status });
     expect(calls.length).toBe(1);
+  });
+
+  test("a proxy's page keeps its status and its wait: 413 is not tried again, 503 is, after its time", async () => {
+    const page = "<html>no</html>";
+    const refused = setUp([{ status: 413, body: page }]);
+    await expect(finish(refused.emitter.emit("orders", 1))).rejects.toMatchObject({ code: "UNKNOWN", status: 413 });
+    expect(refused.calls.length).toBe(1);
+    const busy = setUp([{ status: 503, body: page, headers: { "retry-after": "9" } }, TAKEN]);
+    await finish(busy.emitter.emit("orders", 1));
+    expect(busy.calls[1]!.at - busy.calls[0]!.at).toBe(9_000);
+  });
+
+  test("a token that never comes ends with the time of a try, or with the signal", async () => {
+    vi.useRealTimers();
+    const { emitter, calls } = setUp([TAKEN], { token: () => new Promise(() => {}), timeout: 20 });
+    await expect(emitter.emit("orders", 1)).rejects.toMatchObject({ name: "TimeoutError" });
+    const { emitter: patient } = setUp([TAKEN], { token: () => new Promise(() => {}) });
+    const controller = new AbortController();
+    const emitted = patient.emit("orders", 1, { signal: controller.signal });
+    controller.abort(new Error("enough"));
+    await expect(emitted).rejects.toThrow("enough");
+    expect(calls).toEqual([]);
   });
 
   test("Retry-After is honoured", async () => {

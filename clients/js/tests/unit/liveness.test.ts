@@ -75,6 +75,21 @@ describe("awaking", () => {
     expect(carillon.state.status).toBe("connected");
   });
 
+  test("a node that said too much is not come back to sooner because the page is seen", async () => {
+    vi.spyOn(Math, "random").mockReturnValue(0);
+    const { node } = setUp();
+    await vi.advanceTimersByTimeAsync(2_000);
+    node.last.end(4429, "too many messages");
+    await vi.advanceTimersByTimeAsync(1_500);
+    page.visibilityState = "visible";
+    page.dispatchEvent(new Event("visibilitychange"));
+    scope.dispatchEvent(new Event("online"));
+    await settle();
+    expect(node.sockets.length).toBe(1);
+    await vi.advanceTimersByTimeAsync(3_500);
+    expect(node.sockets.length).toBe(2);
+  });
+
   test("a page that flickers does not hammer", async () => {
     const { node } = setUp();
     await vi.advanceTimersByTimeAsync(2_000);

@@ -20,9 +20,9 @@ describe("tokens", () => {
     expect(node.sockets.length).toBe(1);
   });
 
-  test("of a short life are renewed when a fifth of it is left", async () => {
+  test("of a short life are renewed when half of it is left", async () => {
     const { node } = setUp({ tokens: () => tokensFor(10) });
-    await vi.advanceTimersByTimeAsync(7_900);
+    await vi.advanceTimersByTimeAsync(4_900);
     expect(node.last.of("REFRESH").length).toBe(0);
     await vi.advanceTimersByTimeAsync(200);
     expect(node.last.of("REFRESH").length).toBe(1);
@@ -129,5 +129,14 @@ describe("tokens", () => {
     const { carillon } = setUp({ tokens: () => new Promise(() => {}) });
     await vi.advanceTimersByTimeAsync(30_000);
     expect(carillon.state).toMatchObject({ willRetry: true, reason: { error: { code: "TOKENS_FAILED" } } });
+  });
+
+  test("that are no tokens go to the node, which says so", async () => {
+    for (const user of ["x.bnVsbA.x", undefined as never, 7 as never]) {
+      const { node, carillon } = setUp({ tokens: () => ({ api: "x.bnVsbA.x", user }) });
+      await settle();
+      expect(node.last.protocols[2]).toBe(`user.${user}`);
+      await carillon.close();
+    }
   });
 });

@@ -58,11 +58,12 @@ function showAnswer({ status, ok, text, retryAfter }) {
   element("emit-answer").hidden = false;
 }
 
-/** Milliseconds since the click that a notification most likely answers; null without one. */
-export function latency({ eventId, eventName }, arrived) {
-  const sent = emits.find((one) => one.name === eventName && !one.heard.has(eventId));
+/** Milliseconds since the click that a notification of a subscription most likely answers; null without one. */
+export function latency(number, event) {
+  const arrived = performance.now();
+  const sent = emits.find((one) => one.name === event && !one.heard.has(number));
   if (!sent || arrived - sent.clicked > LATENCY_LIMIT_MILLISECONDS) return null;
-  sent.heard.add(eventId);
+  sent.heard.add(number);
   const milliseconds = arrived - sent.clicked;
   if (sent === emits[0]) {
     const times = sent.heard.size === 1 ? "one subscription" : `${sent.heard.size} subscriptions`;

@@ -10,6 +10,11 @@ const isClosing = (token) => token === "}" || token === "]";
 /** Valid `json` without the space between its tokens. */
 export const compact = (json) => (json.match(JSON_TOKENS) ?? []).join("");
 
+/** Valid `json` as a value. Where the browser can, its numbers keep their digits when it is written again. */
+export function valueOf(json) {
+  return JSON.parse(json, (_, value, context) => typeof value === "number" && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
+}
+
 /** The text of an object's member, as it stands in valid `json`; null without one. */
 export function rawMember(json, name) {
   let depth = 0, key = "", start = 0, found = null;

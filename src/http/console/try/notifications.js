@@ -1,10 +1,8 @@
-// What the node tells: NOTIFICATION and GAP, newest first.
+// What subscriptions tell: notifications and gaps, newest first.
 
-import { on } from "./connection.js";
 import { latency } from "./emit.js";
 import { rawMember, readable } from "./json.js";
 import { boundedList, clock, element, rowOf } from "./page.js";
-import { countTold } from "./subscriptions.js";
 
 const ANNOUNCED_EVERY_MILLISECONDS = 1000;
 
@@ -19,26 +17,30 @@ const list = boundedList("notifications", (item) => item.gap ? gapRow(item) : no
   announce();
 });
 
-on("NOTIFICATION", ({ response }, text, arrived) => {
-  countTold(response.eventId);
+/** Shows what a subscription was told. */
+export function showNotification(number, { event, text }) {
   notified += 1;
   const data = rawMember(rawMember(text, "response"), "eventData");
-  list.add({ ...response, data, at: new Date(), latency: latency(response, arrived) });
-});
-on("GAP", ({ response }) => list.add({ ...response, at: new Date(), gap: response.reason }));
+  list.add({ number, name: event, data, at: new Date(), latency: latency(number, event) });
+}
+
+/** Shows that a subscription may not have been told everything. */
+export function showGap(number, reason) {
+  list.add({ number, name: `gap: ${reason}`, data: null, at: new Date(), latency: null, gap: reason });
+}
 
 function notificationRow(item) {
   const row = rowOf("notification-template");
   row.querySelector("time").textContent = clock(item.at);
-  row.querySelector(".event-id").textContent = `eventId ${item.eventId}`;
-  row.querySelector(".name").textContent = item.eventName;
+  row.querySelector(".number").textContent = `#${item.number}`;
+  row.querySelector(".name").textContent = item.name;
   row.querySelector(".latency").textContent = item.latency === null ? "" : `${item.latency.toFixed(1)} ms after the click`;
   row.querySelector(".data").textContent = item.data === null ? "(without event data)" : readable(item.data);
   return row;
 }
 
 function gapRow(item) {
-  const row = notificationRow({ ...item, eventName: `GAP: ${item.gap}`, latency: null, data: null });
+  const row = notificationRow(item);
   row.className = "gap";
   row.querySelector(".data").textContent = "Notifications may have been missed: an application would fetch its state again.";
   return row;

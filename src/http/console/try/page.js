@@ -27,9 +27,6 @@ export function showProblem(id, text) {
   element(id).hidden = text === "";
 }
 
-/** The node's errors for a person to read. */
-export const errorText = (errors) => (errors ?? []).map(({ code, message }) => `${code}: ${message}`).join("\n");
-
 /** A field's JSON as compact text; "" when empty and not required. Throws what to mend. */
 export function jsonField(id, what, required) {
   const field = element(id), text = field.value.trim();

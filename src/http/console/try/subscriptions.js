@@ -1,82 +1,79 @@
-// REGISTER and UNREGISTER, and the subscriptions of this session.
+// The subscriptions of this page. They outlive connections: the client registers them again.
 
-import { on, transmit } from "./connection.js";
-import { element, errorText, jsonField, rowOf, showProblem } from "./page.js";
+import { client } from "./connection.js";
+import { valueOf } from "./json.js";
+import { showGap, showNotification } from "./notifications.js";
+import { element, jsonField, rowOf, showProblem } from "./page.js";
 
-const subscriptions = new Map(); // eventId -> its row and how often it was told
-let nextGuid = 1;
-
-const newGuid = () => String(nextGuid++);
+const rows = new Set();
+let lastNumber = 0;
 
 /** How many there are. */
-export const subscriptionCount = () => subscriptions.size;
+export const subscriptionCount = () => rows.size;
 
-on("REGISTER", (message) => {
-  showRefused(message);
-  for (const entry of message.response?.validOnEvents ?? []) addSubscription(entry);
-});
-on("UNREGISTER", (message) => {
-  showRefused(message);
-  for (const { eventId } of message.response?.validOnEvents ?? []) {
-    subscriptions.get(eventId)?.row.remove();
-    subscriptions.delete(eventId);
-  }
-  element("subscriptions-title").hidden = subscriptions.size === 0;
-});
-on("UNKNOWN", showRefused);
-on("CLOSED", () => {
-  const ended = subscriptions.size > 0 ? "Its subscriptions ended with it: register again." : "";
-  subscriptions.clear();
-  element("subscriptions").replaceChildren();
-  element("subscriptions-title").hidden = true;
-  return ended;
-});
-
-function showRefused({ response, errors }) {
-  const invalid = (response?.invalidOnEvents ?? []).map((entry) => entry.error);
-  showProblem("register-problem", errorText([...(errors ?? []), ...invalid]));
-}
-
-function addSubscription(entry) {
-  const row = rowOf("subscription-template");
-  const details = [
-    entry.condition ? JSON.stringify(entry.condition.criteria) : "everything",
-    entry.select && `select ${JSON.stringify(entry.select)}`,
-    entry.getEventData === false && "without event data",
-  ];
-  row.querySelector(".name").textContent = entry.apiName;
-  row.querySelector(".event-id").textContent = `eventId ${entry.eventId}`;
-  row.querySelector(".criteria").textContent = details.filter(Boolean).join(" · ");
-  const button = row.querySelector(".unregister");
-  button.setAttribute("aria-label", `Unregister ${entry.apiName}, eventId ${entry.eventId}`);
-  button.onclick = () => transmit(JSON.stringify({ objType: "UNREGISTER", guid: newGuid(), onEvents: [{ eventId: entry.eventId }] }));
-  subscriptions.set(entry.eventId, { row, count: 0 });
-  element("subscriptions").append(row);
-  element("subscriptions-title").hidden = false;
-}
-
-/** Counts a notification on its subscription's row. */
-export function countTold(eventId) {
-  const subscription = subscriptions.get(eventId);
-  if (subscription) subscription.row.querySelector(".told").textContent = `told ${subscription.count += 1}×`;
-}
-
-/** Registers what the form says. */
+/** Subscribes to what the form says. */
 export function register(event) {
   event.preventDefault();
   showProblem("register-problem", "");
   try {
-    const criteria = jsonField("criteria", "The condition", false);
-    const select = jsonField("select", "The selection", false);
-    const members = [
-      '"eventType":"CUSTOM_WS_EVENTS"',
-      `"apiName":${JSON.stringify(element("register-name").value)}`,
-      criteria && `"condition":{"conditionType":"RESPONSE","criteria":${criteria}}`,
-      select && `"select":${select}`,
-      `"getEventData":${element("get-event-data").checked}`,
-    ];
-    transmit(`{"objType":"REGISTER","guid":"${newGuid()}","onEvents":[{${members.filter(Boolean).join(",")}}]}`);
+    const name = element("register-name").value;
+    const criteria = objectField("criteria", "The condition");
+    const select = objectField("select", "The selection");
+    const getEventData = element("get-event-data").checked;
+    const wish = { condition: criteria && valueOf(criteria), select: select && valueOf(select), getEventData };
+    const details = [criteria ?? "everything", select && `select ${select}`, !getEventData && "without event data"];
+    follow(client().subscribe(name, wish), details.filter(Boolean).join(" · "));
   } catch (error) {
     showProblem("register-problem", error.message);
   }
+}
+
+function objectField(id, what) {
+  const text = jsonField(id, what, false) || undefined;
+  if (text && !text.startsWith("{")) throw new Error(`${what} is a JSON object: {…}`);
+  return text;
+}
+
+/** Shows a subscription for as long as it lives, and what it tells. */
+function follow(subscription, details) {
+  const number = ++lastNumber;
+  const row = addRow(subscription, number, details);
+  const showState = () => {
+    row.querySelector(".registration").textContent = subscription.state;
+    row.querySelector(".registration").classList.toggle("good", subscription.state === "registered");
+  };
+  let told = 0;
+  subscription.on("registering", showState);
+  subscription.on("registered", showState);
+  subscription.on("notification", (_, meta) => {
+    row.querySelector(".told").textContent = `told ${told += 1}×`;
+    showNotification(number, meta);
+  });
+  subscription.on("gap", (reason) => showGap(number, reason));
+  subscription.on("ended", () => removeRow(row));
+  subscription.on("refused", ({ code, message }) => {
+    removeRow(row);
+    showProblem("register-problem", `${code}: ${message}`);
+  });
+  showState();
+}
+
+function addRow(subscription, number, details) {
+  const row = rowOf("subscription-template");
+  row.querySelector(".name").textContent = subscription.event;
+  row.querySelector(".number").textContent = `#${number}`;
+  row.querySelector(".criteria").textContent = details;
+  const button = row.querySelector(".unregister");
+  button.setAttribute("aria-label", `Unregister ${subscription.event}, #${number}`);
+  button.onclick = () => subscription.unsubscribe();
+  rows.add(row);
+  element("subscriptions").append(row);
+  element("subscriptions-title").hidden = false;
+  return row;
+}
+
+function removeRow(row) {
+  row.remove();
+  rows.delete(row);
+  element("subscriptions-title").hidden = rows.size === 0;
 }

@@ -46,7 +46,10 @@ export function storedTokens() {
   }
 }
 
-/** `text` as it may be shown: without either token. */
+const ANY_TOKEN = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g; // one that was in use before, too
+
+/** `text` as it may be shown: without any token. */
 export function withoutTokens(text) {
+  text = text.replace(ANY_TOKEN, "…");
   return Object.values(tokens).reduce((rest, token) => token ? rest.replaceAll(token, "…") : rest, text);
 }

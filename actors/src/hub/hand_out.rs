@@ -1,0 +1,95 @@
+//! How a hub hands out what the registry said: in its order, a turn's worth at a time, and frames that go to the same
+//! sessions one after the other as one.
+
+use super::joined::Joined;
+use super::{Incoming, SessionHub, Tell, Telling};
+use crate::passage::Passage;
+use crate::registry::{Answer, Answers, Leg};
+use crate::session::{Deliver, Subscribed, Unsubscribed, release_orphans};
+use std::future::Future;
+use std::pin::pin;
+use std::task::Context as TaskContext;
+
+/// Frames and answers handed out in one turn, after which they are written and sockets are looked at: a storm of
+/// broadcasts must not keep pings and other clients waiting. Frames that are joined count once.
+const HANDED_OUT_A_TURN: usize = 16_384;
+
+/// From how many sessions on an emit is worth waiting for the next one: writing to them takes far longer than a round of
+/// the worker's other tasks, and what comes in that round is written together with it.
+const WORTH_WAITING_FOR: usize = 256;
+
+/// What is under way in one turn: the last frames, which the next may still join, and the room that they take up to here.
+struct HandingOut {
+    left: usize,
+    last: Option<Joined>,
+    held: Vec<(Passage, Leg)>,
+}
+
+impl SessionHub {
+    /// Lets the worker's other tasks and sockets have a round before a broadcast is handed out, once; `true`: not yet.
+    pub(super) fn waits_for_company(&mut self, task: &mut TaskContext<'_>) -> bool {
+        let is_broadcast = match self.incoming.front() {
+            Some(Incoming::Tell(message)) => message.tellings.iter().any(|t| t.sessions.len() >= WORTH_WAITING_FOR),
+            _ => false,
+        };
+        self.is_waiting = is_broadcast && !self.is_waiting;
+        // Wakes this task behind all that are ready, those of sockets included.
+        self.is_waiting && pin!(tokio::task::yield_now()).poll(task).is_pending()
+    }
+
+    /// Hands out what the registry said, in its order, up to a turn's worth.
+    pub(super) fn hand_out(&mut self) {
+        let mut turn = HandingOut { left: HANDED_OUT_A_TURN, last: None, held: Vec::new() };
+        while turn.left > 0 {
+            match self.incoming.pop_front() {
+                None => break,
+                Some(Incoming::Tell(message)) => self.tell(message, &mut turn),
+                Some(Incoming::Answers(message)) => {
+                    self.deliver_last(&mut turn);
+                    turn.left = turn.left.saturating_sub(message.0.len());
+                    self.answer(message);
+                }
+            }
+        }
+        self.deliver_last(&mut turn);
+    }
+
+    fn tell(&mut self, message: Tell, turn: &mut HandingOut) {
+        for Telling { frame, sessions, notifications } in message.tellings {
+            let is_joined = turn.last.as_mut().is_some_and(|last| last.add(&frame, &sessions, notifications));
+            if !is_joined {
+                self.deliver_last(turn);
+                turn.left = turn.left.saturating_sub(sessions.len());
+                turn.last = Some(Joined::new(frame, sessions, notifications));
+            }
+        }
+        turn.held.push((message.passage, message.leg));
+    }
+
+    /// Hands the last frames to their sessions, and lets go of the room of all that came before the present message.
+    fn deliver_last(&mut self, turn: &mut HandingOut) {
+        if let Some((frames, sessions, notifications)) = turn.last.take().map(Joined::finish) {
+            for session in sessions {
+                self.with(session, Deliver { frames: frames.clone(), notifications });
+            }
+        }
+        turn.held.clear();
+    }
+
+    fn answer(&mut self, message: Answers) {
+        for answer in message.0 {
+            match answer {
+                Answer::Subscribed { session, results, answer } => {
+                    if self.sessions.holds(session) {
+                        self.with(session, Subscribed { results, answer });
+                    } else {
+                        release_orphans(session, &results, &mut self.ctx);
+                    }
+                }
+                Answer::Unsubscribed { session, answer } => {
+                    self.with(session, Unsubscribed(*answer));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Which limit ends first on this machine, and at how many clients: one line for the operator.
+
+use std::fmt;
+
+use super::costs::{KERNEL_BYTES_PER_CLIENT, PROCESS_BYTES_PER_CLIENT};
+use super::{Machine, SessionBudget};
+
+/// What can end the growth of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// `limits.sessions`.
+    Setting,
+    /// Open files of the process (`ulimit -n`).
+    OpenFiles,
+    /// Memory of the machine or the container.
+    Memory,
+    /// Connections that the firewall tracks (`nf_conntrack_max`).
+    TrackedConnections,
+}
+
+/// The limit that ends first, and at how many clients. Its text is one line for the operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstLimit {
+    pub limit: Limit,
+    pub clients: u64,
+}
+
+impl SessionBudget {
+    /// Which limit ends first on this machine, and at how many clients.
+    pub fn first_limit(&self, machine: &Machine) -> FirstLimit {
+        let budget = FirstLimit { limit: self.decided_by, clients: self.sessions };
+        let memory = machine.available_memory.map(|bytes| FirstLimit {
+            limit: Limit::Memory,
+            clients: bytes / (PROCESS_BYTES_PER_CLIENT + KERNEL_BYTES_PER_CLIENT),
+        });
+        let tracked = machine
+            .tracked_connections
+            .map(|connections| FirstLimit { limit: Limit::TrackedConnections, clients: connections });
+        [memory, tracked].into_iter().flatten().fold(budget, |first, other| match other.clients < first.clients {
+            true => other,
+            false => first,
+        })
+    }
+}
+
+impl FirstLimit {
+    /// The level of its line. A full table of tracked connections drops packets without a word to anybody; every other end
+    /// answers the client.
+    pub fn level(&self) -> log::Level {
+        match self.limit {
+            Limit::TrackedConnections => log::Level::Warn,
+            Limit::Setting | Limit::OpenFiles | Limit::Memory => log::Level::Info,
+        }
+    }
+}
+
+impl fmt::Display for FirstLimit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, remedy) = match self.limit {
+            Limit::Setting => ("the setting limits.sessions ends", "raise it, or set 0 for what open files allow"),
+            Limit::OpenFiles => ("open files end", "raise the hard limit: ulimit -Hn, LimitNOFILE= or --ulimit nofile"),
+            Limit::Memory => ("memory ends", "give the machine or the container more"),
+            Limit::TrackedConnections => ("tracked connections end", "raise net.netfilter.nf_conntrack_max"),
+        };
+        write!(formatter, "{what} first, at {} clients ({remedy})", self.clients)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOMY: Machine = Machine {
+        memory: Some(1 << 40),
+        available_memory: Some(1 << 40),
+        tracked_connections: Some(1 << 30),
+        longest_backlog: None,
+        tcp_memory: None,
+    };
+
+    #[test]
+    fn the_smallest_limit_ends_first() {
+        let budget = SessionBudget::from(20_000, 0);
+        let first = |machine| budget.first_limit(&machine);
+        assert_eq!(first(ROOMY), FirstLimit { limit: Limit::OpenFiles, clients: 18_622 });
+        let ten_thousand = 10_000 * (KERNEL_BYTES_PER_CLIENT + PROCESS_BYTES_PER_CLIENT);
+        let narrow_memory = Machine { available_memory: Some(ten_thousand), ..ROOMY };
+        assert_eq!(first(narrow_memory), FirstLimit { limit: Limit::Memory, clients: 10_000 });
+        let narrow_table = Machine { tracked_connections: Some(4_096), ..ROOMY };
+        assert_eq!(first(narrow_table), FirstLimit { limit: Limit::TrackedConnections, clients: 4_096 });
+        let set = SessionBudget::from(20_000, 9).first_limit(&ROOMY);
+        assert_eq!(set, FirstLimit { limit: Limit::Setting, clients: 9 });
+    }
+
+    #[test]
+    fn a_machine_that_says_nothing_is_limited_by_open_files() {
+        let first = SessionBudget::from(20_000, 0).first_limit(&Machine::default());
+        assert_eq!(first.limit, Limit::OpenFiles);
+    }
+
+    #[test]
+    fn the_first_limit_is_told_in_one_line_with_its_number_and_what_to_do() {
+        for limit in [Limit::Setting, Limit::OpenFiles, Limit::Memory, Limit::TrackedConnections] {
+            let text = FirstLimit { limit, clients: 18_622 }.to_string();
+            assert!(text.contains("first, at 18622 clients (") && text.lines().count() == 1, "{text}");
+        }
+    }
+}

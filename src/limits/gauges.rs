@@ -1,0 +1,100 @@
+//! What of the system `/metrics` shows: read when it is asked for, a few small files.
+
+use super::machine::TRACKED_CONNECTIONS_LIMIT;
+use super::system_files::number;
+use super::tcp_memory::page_bytes;
+use super::{SystemFiles, TcpMemory};
+
+/// A number of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gauge {
+    /// The most sessions that the node takes.
+    SessionLimit,
+    /// Resident memory of this process, in bytes.
+    ResidentBytes,
+    /// Memory that TCP has taken, all sockets of the machine (or of the container) together, in bytes.
+    TcpMemoryBytes,
+    /// Memory that TCP may take, in bytes.
+    TcpMemoryLimitBytes,
+    /// Connections that the firewall tracks.
+    TrackedConnections,
+    /// Connections that the firewall tracks at the most.
+    TrackedConnectionsLimit,
+}
+
+/// Reads the gauges.
+#[derive(Debug)]
+pub struct SystemGauges {
+    files: SystemFiles,
+    session_limit: u64,
+}
+
+impl SystemGauges {
+    /// The gauges of a node that takes so many sessions.
+    pub fn new(files: SystemFiles, session_limit: u64) -> SystemGauges {
+        SystemGauges { files, session_limit }
+    }
+
+    /// Every gauge that the system tells.
+    pub fn read(&self) -> impl Iterator<Item = (Gauge, u64)> {
+        let files = &self.files;
+        let pages = |pages: u64| pages.saturating_mul(page_bytes());
+        [
+            (Gauge::SessionLimit, Some(self.session_limit)),
+            (Gauge::ResidentBytes, files.text("proc/self/statm").as_deref().and_then(resident_pages).map(pages)),
+            (Gauge::TcpMemoryBytes, files.text("proc/net/sockstat").as_deref().and_then(tcp_pages).map(pages)),
+            (Gauge::TcpMemoryLimitBytes, TcpMemory::read(files).map(|memory| pages(memory.high))),
+            (Gauge::TrackedConnections, files.number("proc/sys/net/netfilter/nf_conntrack_count")),
+            (Gauge::TrackedConnectionsLimit, files.number(TRACKED_CONNECTIONS_LIMIT)),
+        ]
+        .into_iter()
+        .filter_map(|(gauge, value)| Some((gauge, value?)))
+    }
+}
+
+/// The second number of `/proc/self/statm`.
+fn resident_pages(statm: &str) -> Option<u64> {
+    number(statm.split_whitespace().nth(1)?)
+}
+
+/// The pages of the line `TCP: inuse 2 orphan 0 tw 2 alloc 2 mem 147` of `/proc/net/sockstat`.
+fn tcp_pages(sockstat: &str) -> Option<u64> {
+    let line = sockstat.lines().find(|line| line.starts_with("TCP:"))?;
+    number(line.split_whitespace().skip_while(|word| *word != "mem").nth(1)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::system_files::tests::Folder;
+
+    #[test]
+    fn what_the_system_tells_is_shown_in_bytes_and_counts() {
+        let folder = Folder::with(&[
+            ("proc/self/statm", "9000 250 100 5 0 700 0\n"),
+            ("proc/net/sockstat", "sockets: used 14\nTCP: inuse 2 orphan 0 tw 2 alloc 2 mem 147\nUDP: inuse 0 mem 3\n"),
+            ("proc/sys/net/ipv4/tcp_mem", "1\t2\t3\n"),
+            ("proc/sys/net/netfilter/nf_conntrack_count", "17\n"),
+            ("proc/sys/net/netfilter/nf_conntrack_max", "262144\n"),
+        ]);
+        let read: Vec<_> = SystemGauges::new(folder.files().clone(), 18_622).read().collect();
+        let expected = [
+            (Gauge::SessionLimit, 18_622),
+            (Gauge::ResidentBytes, 250 * page_bytes()),
+            (Gauge::TcpMemoryBytes, 147 * page_bytes()),
+            (Gauge::TcpMemoryLimitBytes, 3 * page_bytes()),
+            (Gauge::TrackedConnections, 17),
+            (Gauge::TrackedConnectionsLimit, 262_144),
+        ];
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn what_it_does_not_tell_is_left_out() {
+        for odd in ["", "TCP:", "TCP: mem", "TCP: inuse 1 mem x", "UDP: mem 3"] {
+            let folder = Folder::with(&[("proc/net/sockstat", odd), ("proc/self/statm", odd)]);
+            let read: Vec<_> = SystemGauges::new(folder.files().clone(), 1).read().collect();
+            assert_eq!(read, [(Gauge::SessionLimit, 1)], "{odd}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the machine can give, as it says itself.
+
+use super::system_files::number;
+use super::{SystemFiles, TcpMemory};
+
+/// How many connections the firewall tracks at the most.
+pub(super) const TRACKED_CONNECTIONS_LIMIT: &str = "proc/sys/net/netfilter/nf_conntrack_max";
+/// The longest listen backlog that any socket gets.
+const LONGEST_BACKLOG: &str = "proc/sys/net/core/somaxconn";
+/// TCP's memory: three marks, in pages.
+pub(super) const TCP_MEMORY: &str = "proc/sys/net/ipv4/tcp_mem";
+
+/// What the machine can give; `None` where it doesn't say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// All of its memory, or its container's, in bytes.
+    pub memory: Option<u64>,
+    /// Memory that can be taken without swapping, in bytes.
+    pub available_memory: Option<u64>,
+    /// Connections that the firewall tracks at the most.
+    pub tracked_connections: Option<u64>,
+    /// The longest listen backlog.
+    pub longest_backlog: Option<u64>,
+    /// What TCP may take; a container with a network of its own does not see it.
+    pub tcp_memory: Option<TcpMemory>,
+}
+
+impl Machine {
+    /// Asks the machine.
+    pub fn read(files: &SystemFiles) -> Self {
+        let meminfo = files.text("proc/meminfo").unwrap_or_default();
+        let container = files.text("sys/fs/cgroup/memory.max");
+        let left_to_container = container
+            .as_deref()
+            .zip(files.text("sys/fs/cgroup/memory.current").as_deref())
+            .and_then(|(most, used)| container_memory(most, used));
+        let of_container = container.as_deref().and_then(number);
+        Self {
+            memory: of_meminfo(&meminfo, "MemTotal:").into_iter().chain(of_container).min(),
+            available_memory: of_meminfo(&meminfo, "MemAvailable:").into_iter().chain(left_to_container).min(),
+            tracked_connections: files.number(TRACKED_CONNECTIONS_LIMIT),
+            longest_backlog: files.number(LONGEST_BACKLOG),
+            tcp_memory: TcpMemory::read(files),
+        }
+    }
+}
+
+/// One line of `/proc/meminfo`, in bytes.
+fn of_meminfo(meminfo: &str, name: &str) -> Option<u64> {
+    let kibibytes = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+    number(kibibytes.trim_end_matches("kB"))?.checked_mul(1_024)
+}
+
+/// What is left to a container (cgroup v2), in bytes; none where it has no limit, which reads `max`.
+fn container_memory(most: &str, used: &str) -> Option<u64> {
+    Some(number(most)?.saturating_sub(number(used)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::system_files::tests::Folder;
+
+    #[test]
+    fn a_machine_tells_its_memory_table_backlog_and_tcp_memory() {
+        let folder = Folder::with(&[
+            ("proc/meminfo", "MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    2048 kB\nBuffers: 3 kB\n"),
+            ("proc/sys/net/netfilter/nf_conntrack_max", "262144\n"),
+            ("proc/sys/net/core/somaxconn", "4096\n"),
+            ("proc/sys/net/ipv4/tcp_mem", "287898\t383866\t575796\n"),
+        ]);
+        let machine = Machine::read(folder.files());
+        assert_eq!(machine.memory, Some(16_000_000 * 1_024));
+        assert_eq!(machine.available_memory, Some(2_048 * 1_024));
+        assert_eq!((machine.tracked_connections, machine.longest_backlog), (Some(262_144), Some(4_096)));
+        assert_eq!(machine.tcp_memory, Some(TcpMemory { low: 287_898, pressure: 383_866, high: 575_796 }));
+    }
+
+    #[test]
+    fn a_machine_that_tells_nothing_is_unknown_and_not_without_anything() {
+        assert_eq!(Machine::read(Folder::with(&[]).files()), Machine::default());
+    }
+
+    #[test]
+    fn odd_texts_are_unknown() {
+        for odd in ["", "MemAvailable:", "MemAvailable: many kB", "MemAvailable: 18446744073709551615 kB"] {
+            assert_eq!(of_meminfo(odd, "MemAvailable:"), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_container_has_its_own_limit_and_what_it_does_not_use() {
+        let meminfo = ("proc/meminfo", "MemTotal: 16000000 kB\nMemAvailable: 16000000 kB\n");
+        let (most, used) = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory.current");
+        let machine = |limit| Machine::read(Folder::with(&[meminfo, (most, limit), (used, "400\n")]).files());
+        assert_eq!((machine("1000\n").memory, machine("1000\n").available_memory), (Some(1_000), Some(600)));
+        assert_eq!(machine("300\n").available_memory, Some(0));
+        assert_eq!(machine("max\n").memory, Some(16_000_000 * 1_024));
+    }
+}

@@ -1,0 +1,101 @@
+//! Holds docs/operations.md to what the program has: every metric and each value of its labels, every limit and its default.
+
+use crate::support::{Node, request};
+use std::collections::BTreeSet;
+
+const OPERATIONS: &str = include_str!("../../docs/operations.md");
+const DEFAULTS: &str = include_str!("../../config/default.toml");
+
+/// A section of the page, by its heading.
+fn section(heading: &str) -> &'static str {
+    let start = OPERATIONS.find(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no section {heading}"));
+    let rest = &OPERATIONS[start + 1..];
+    rest.find("\n## ").map_or(rest, |end| &rest[..end])
+}
+
+/// The rows of a section's tables, cell by cell, headings left out.
+fn rows(section: &str) -> Vec<Vec<&str>> {
+    let lines: Vec<&str> = section.lines().filter(|line| line.starts_with('|')).collect();
+    let headings = lines.iter().skip(1).map(|next| next.starts_with("| ---")).chain([false]);
+    let rows = lines.iter().zip(headings).filter(|(line, is_heading)| !is_heading && !line.starts_with("| ---"));
+    rows.map(|(line, _)| line.trim_matches('|').split(" | ").map(str::trim).collect()).collect()
+}
+
+fn metrics_page() -> String {
+    let node = Node::start(&[]);
+    request(node.address(), "GET", "/metrics", &[], b"").text()
+}
+
+#[test]
+fn every_metric_and_each_of_its_labels_has_a_row_that_says_when_to_worry_and_what_to_do() {
+    let page = metrics_page();
+    let documented = rows(section("Metrics"));
+    let mut names = BTreeSet::new();
+    for line in page.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').expect("a name and its type");
+        let name = if kind == "counter" { format!("`{name}_total`") } else { format!("`{name}`") };
+        let row = documented.iter().find(|row| row[0].starts_with(&name));
+        let row = row.unwrap_or_else(|| panic!("{name} has no row"));
+        assert!(row.len() == 4 && row.iter().all(|cell| !cell.is_empty()), "{row:?}");
+        assert!(row[0].contains(kind), "{name} is a {kind}");
+        names.insert(name);
+    }
+    for (name, label) in page.lines().filter_map(label_of) {
+        let row = documented.iter().find(|row| row[0].starts_with(&format!("`{name}`"))).expect("checked above");
+        assert!(row[1].contains(&format!("`{label}`")), "{name} says nothing of {label}");
+    }
+    for row in documented {
+        let name = row[0].split_inclusive('`').take(2).collect::<String>();
+        assert!(names.contains(&name), "{name} is no metric");
+    }
+}
+
+/// The name and the label's value of a line with one label, those of histograms left out.
+fn label_of(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once('{')?;
+    let (label, value) = rest.split_once("=\"")?;
+    (label != "le").then(|| (name, value.split('"').next().unwrap_or_default()))
+}
+
+#[test]
+fn every_setting_has_a_row_with_its_default() {
+    let defaults: toml::Table = DEFAULTS.parse().expect("settings");
+    let documented = rows(section("Settings"));
+    for (key, value) in flat(&defaults, "") {
+        let row = documented.iter().find(|row| row[0] == format!("`{key}`"));
+        let row = row.unwrap_or_else(|| panic!("{key} has no row"));
+        assert_eq!(row[1], format!("`{value}`"), "{key}");
+    }
+}
+
+#[test]
+fn every_limit_has_a_row_with_its_default_what_is_told_where_it_is_counted_and_what_happens() {
+    let defaults: toml::Table = DEFAULTS.parse().expect("settings");
+    let documented = rows(section("Limits"));
+    for row in &documented {
+        assert!(row.len() == 5 && row.iter().all(|cell| !cell.is_empty()), "{row:?}");
+    }
+    let limits = flat(&defaults, "").into_iter();
+    for (key, value) in limits.filter(|(key, _)| key.starts_with("limits.") || key.starts_with("session.")) {
+        let row = documented.iter().find(|row| row[0] == format!("`{key}`"));
+        let row = row.unwrap_or_else(|| panic!("{key} has no row"));
+        assert_eq!(row[1], format!("`{value}`"), "{key}");
+    }
+    let page = metrics_page();
+    let counted = page.lines().filter_map(label_of).filter(|(name, _)| *name == "carillon_limits_total");
+    for (_, limit) in counted {
+        let label = format!("`{limit}`");
+        assert!(documented.iter().any(|row| row[3].contains(&label)), "no row is counted as {limit}");
+    }
+}
+
+/// Every key with its value, nested tables unfolded.
+fn flat(table: &toml::Table, prefix: &str) -> Vec<(String, toml::Value)> {
+    let entries = table.iter().map(|(key, value)| (format!("{prefix}{key}"), value));
+    entries
+        .flat_map(|(key, value)| match value {
+            toml::Value::Table(nested) => flat(nested, &format!("{key}.")),
+            value => vec![(key, value.clone())],
+        })
+        .collect()
+}

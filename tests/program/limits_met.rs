@@ -1,0 +1,89 @@
+//! Each limit that a client or a backend meets is counted under its own name. What they are told is held where it belongs
+//! (`closing`, `emit`, `handshake_limits`, `register`); the limits of the system are in `system_limits` and `crowd`, those of
+//! queues in `closing` and `cluster_limits`.
+
+use crate::support::client::{Client, conditional, entry};
+use crate::support::raw::upgrade_request;
+use crate::support::{Node, RawSocket, Tokens, emit, eventually};
+use serde_json::{Value, json};
+
+const TEXT: u8 = 0x81;
+
+fn counted(node: &Node, limit: &str) -> f64 {
+    node.metric("carillon_limits_total", &format!(r#"limit="{limit}""#))
+}
+
+#[test]
+fn limits_of_an_emit_are_counted() {
+    let settings = [("EMIT_BYTES", "1024"), ("EMIT_BATCH", "2"), ("EMITS_PER_SECOND", "5"), ("IDEMPOTENCY_KEYS", "1")]
+        .map(|(name, value)| (format!("LIMITS__{name}"), value));
+    let node = Node::start(&settings.each_ref().map(|(name, value)| (name.as_str(), *value)));
+    let api = node.tokens().api;
+    let one = json!({"name": "orders", "eventData": 1});
+    let batch = emit(&node, &api, &json!([one, one, one]).to_string());
+    assert_eq!(batch.refusal(400), "INVALID_JSON");
+    let long = json!({"name": "orders", "eventData": "x".repeat(1_024)});
+    assert_eq!(emit(&node, &api, &long.to_string()).refusal(413), "PAYLOAD_TOO_LARGE");
+    let keyed = |key: &str| json!({"name": "orders", "eventData": 1, "idempotencyKey": key}).to_string();
+    assert_eq!(emit(&node, &api, &keyed("a")).status, 200);
+    assert_eq!(emit(&node, &api, &keyed("b")).refusal(429), "RATE_LIMITED");
+    assert_eq!(["emit_batch", "emit_bytes", "idempotency_keys"].map(|limit| counted(&node, limit)), [1.0; 3]);
+    eventually("a rate that is met", || emit(&node, &api, &one.to_string()).status == 429);
+    assert_eq!(counted(&node, "emits_per_second"), 1.0);
+}
+
+#[tokio::test]
+async fn limits_of_a_session_are_counted() {
+    let settings =
+        [("LIMITS__SUBSCRIPTIONS", "1"), ("LIMITS__MESSAGE_BYTES", "1024"), ("LIMITS__MESSAGES_PER_SECOND", "3")];
+    let node = Node::start(&settings);
+    let mut client = Client::of(&node).await;
+    let (valid, invalid) = client.register(json!([entry("a")])).await;
+    assert_eq!((valid.len(), invalid.len()), (1, 0));
+    let (_, invalid) = client.register(json!([entry("b")])).await;
+    assert_eq!(invalid[0]["error"]["code"], "TOO_MANY_SUBSCRIPTIONS");
+    client.say("x".repeat(1_025)).await;
+    client.expect_close(1009).await;
+    let mut hasty = RawSocket::upgrade(&node, &node.tokens());
+    for _ in 0..4 {
+        hasty.write_frame(TEXT, b"{}");
+    }
+    hasty.expect_close(4429);
+    let limits = ["subscriptions", "message_bytes", "messages_per_second"];
+    assert_eq!(limits.map(|limit| counted(&node, limit)), [1.0; 3]);
+}
+
+#[test]
+fn registers_that_take_a_worker_too_long_are_closed_with_4429_and_counted() {
+    let node = Node::start(&[("LIMITS__SUBSCRIPTIONS", "10000"), ("LIMITS__MESSAGES_PER_SECOND", "1000")]);
+    let mut client = RawSocket::upgrade(&node, &node.tokens());
+    // Patterns are what is costly: each is compiled, and none is like another.
+    let pattern = |number: usize| json!({"text": {"$regex": format!("^(a|b|[c-z]{{1,9}}){{1,20}}{number}$")}});
+    for message in 0..100 {
+        let entries: Value = (0..20).map(|entry| conditional("orders", pattern(message * 20 + entry))).collect();
+        client.write_frame(TEXT, json!({"objType": "REGISTER", "onEvents": entries}).to_string().as_bytes());
+    }
+    client.expect_close(4429);
+    assert_eq!(["register_time", "messages_per_second"].map(|limit| counted(&node, limit)), [1.0, 0.0]);
+}
+
+#[test]
+fn limits_of_the_door_are_counted() {
+    let user = Node::start(&[("LIMITS__SESSIONS_PER_USER", "1")]);
+    let address = Node::start(&[("LIMITS__SESSIONS_PER_ADDRESS", "1")]);
+    let full = Node::start(&[("LIMITS__SESSIONS", "1")]);
+    for (node, limit, status) in
+        [(user, "sessions_per_user", 429), (address, "sessions_per_address", 429), (full, "sessions", 503)]
+    {
+        let tokens = node.tokens();
+        let _first = RawSocket::upgrade(&node, &tokens);
+        assert_eq!(second(&node, &tokens), status, "{limit}");
+        assert_eq!(counted(&node, limit), 1.0, "{limit}");
+    }
+}
+
+fn second(node: &Node, tokens: &Tokens) -> u16 {
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(&upgrade_request("/ws", &tokens.headers()));
+    socket.read_answer().status
+}

@@ -1,0 +1,99 @@
+//! What the system allows, on the real program: what it says at its start, TCP's memory as clients come, the listen backlog.
+//!
+//! The node sees files of ours in place of the kernel's, in a mount namespace of its own: nothing of the machine is changed.
+
+use crate::support::{Node, RawSocket, eventually};
+use carillon::limits::raise_open_files;
+use rustix::process::Signal;
+use std::net::TcpStream;
+use std::time::Duration;
+
+const TCP_MEM: &str = "/proc/sys/net/ipv4/tcp_mem";
+const MOST_TRACKED: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
+const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
+
+/// One step in which TCP's memory follows the clients, and one more.
+const CLIENTS: usize = 1_001;
+
+fn clients(node: &Node) -> Vec<RawSocket> {
+    raise_open_files();
+    let tokens = node.tokens();
+    (0..CLIENTS).map(|_| RawSocket::upgrade(node, &tokens)).collect()
+}
+
+#[test]
+fn tcp_memory_is_raised_by_two_pages_a_client_and_given_back_by_a_stop() {
+    let mut node = Node::start_with_system(&[(TCP_MEM, "100\t200\t300\n")], &[]);
+    let tcp_mem = node.system_file(TCP_MEM);
+    let read = || std::fs::read_to_string(&tcp_mem).expect("the file");
+    assert_eq!(read(), "100\t200\t300\n");
+    let sockets = clients(&node);
+    eventually("room for a thousand clients", || read() == "2100 2200 2300");
+    assert_eq!(node.metric("carillon_tcp_memory_limit_bytes", ""), 2_300.0 * rustix::param::page_size() as f64);
+    assert_eq!(node.metric("carillon_limits_total", "tcp_memory_percent"), 0.0);
+    drop(sockets);
+    eventually("nobody there", || node.metric("carillon_sessions", "") == 0.0);
+    assert_eq!(read(), "2100 2200 2300");
+    node.signal(Signal::TERM);
+    assert!(node.wait().success());
+    assert_eq!(read(), "100 200 300");
+}
+
+#[test]
+fn tcp_memory_past_its_share_is_left_as_it_is_and_counted() {
+    // More pages than a hundredth of any machine's memory.
+    let node = Node::start_with_system(&[(TCP_MEM, "1 2 1000000000000")], &[("LIMITS__TCP_MEMORY_PERCENT", "1")]);
+    let _sockets = clients(&node);
+    eventually("the limit counted", || node.metric("carillon_limits_total", "tcp_memory_percent") == 1.0);
+    assert!(node.output().contains("net.ipv4.tcp_mem stays at 1 2 1000000000000"));
+    let text = std::fs::read_to_string(node.system_file(TCP_MEM)).expect("the file");
+    assert_eq!(text, "1 2 1000000000000");
+}
+
+#[test]
+fn tcp_memory_that_may_not_be_raised_is_said_at_the_start_with_the_command() {
+    let node = Node::start_with_system_closed(&[(TCP_MEM, "100 200 300")], &[("LIMITS__SESSIONS", "200")]);
+    let told = "net.ipv4.tcp_mem does for 150 clients, 200 may come, and this process can't raise it: ";
+    let command = r#"sysctl -w net.ipv4.tcp_mem="500 600 700""#;
+    assert!(node.output().contains(&format!("{told}{command}")), "{}", node.output());
+    let silent = Node::start_with_system_closed(&[(TCP_MEM, "100 200 300")], &[("LIMITS__SESSIONS", "150")]);
+    assert!(!silent.output().contains("tcp_mem"), "{}", silent.output());
+    let left = [("LIMITS__SESSIONS", "200"), ("LIMITS__TCP_MEMORY_PERCENT", "0")];
+    let left_alone = Node::start_with_system_closed(&[(TCP_MEM, "100 200 300")], &left);
+    assert!(!left_alone.output().contains("tcp_mem"), "{}", left_alone.output());
+}
+
+#[test]
+fn a_table_of_tracked_connections_that_ends_first_is_warned_of_at_the_start() {
+    let node = Node::start_with_system(&[(MOST_TRACKED, "77\n")], &[]);
+    let line = node.output().lines().find(|line| line.contains("tracked connections")).map(str::to_owned);
+    let line = line.expect("a line that says so");
+    assert!(
+        line.contains("WARN") && line.contains("first, at 77 clients (raise net.netfilter.nf_conntrack_max)"),
+        "{line}"
+    );
+    assert_eq!(node.metric("carillon_tracked_connections_limit", ""), 77.0);
+    assert!(node.metric("carillon_sessions_limit", "") > 77.0);
+}
+
+#[test]
+fn a_backlog_that_the_system_cuts_is_said_at_the_start() {
+    let node = Node::start_with_system(&[(SOMAXCONN, "128\n")], &[]);
+    let told = "http.backlog is 4096, the system allows 128: sysctl -w net.core.somaxconn=4096";
+    assert!(node.output().contains(told), "{}", node.output());
+}
+
+#[test]
+fn as_many_connections_wait_to_be_accepted_as_the_backlog_says() {
+    let mut node = Node::start(&[("HTTP__BACKLOG", "8")]);
+    node.signal(Signal::STOP);
+    let connect = || TcpStream::connect_timeout(&node.address(), Duration::from_millis(300));
+    // The kernel lets one more in than it is told.
+    let waiting: Vec<_> = (0..9).map(|_| connect().expect("a place in the backlog")).collect();
+    assert!(connect().is_err(), "a tenth waits too");
+    node.signal(Signal::CONT);
+    eventually("room again", || connect().is_ok());
+    drop(waiting);
+    node.signal(Signal::TERM);
+    assert!(node.wait().success());
+}

@@ -5,6 +5,7 @@ use super::error::HttpError;
 use crate::auth::{ApiToken, Scope, TokenError};
 use crate::catalogue::KeyUse;
 use crate::metrics::EmitOutcome;
+use crate::settings::BusKind;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::condition::document::Document;
@@ -62,8 +63,8 @@ async fn read_call(
     project: &str,
     payload: web::Payload,
 ) -> Result<Call, HttpError> {
-    if doors.is_draining() {
-        // Its sessions are told to go: a 200 would promise what nobody here can be told any more.
+    if doors.is_draining() && doors.settings.bus.kind == BusKind::Local {
+        // Its sessions are told to go: a 200 would promise what nobody can be told any more. Other nodes can.
         return Err(stopped());
     }
     let headers = request.headers();

@@ -50,6 +50,7 @@ pub struct Doors {
     pub bus_health: Arc<BusHealth>,
     pub counters: Arc<Counters>,
     pub metrics: Metrics,
+    is_stopping: AtomicBool,
     is_draining: AtomicBool,
 }
 
@@ -65,16 +66,38 @@ impl Doors {
         counters: Arc<Counters>,
     ) -> Doors {
         let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups());
-        let is_draining = AtomicBool::new(false);
-        Doors { settings, node, authenticator, admission, emitter, bus_health, counters, metrics, is_draining }
+        let (is_stopping, is_draining) = (AtomicBool::new(false), AtomicBool::new(false));
+        Doors {
+            settings,
+            node,
+            authenticator,
+            admission,
+            emitter,
+            bus_health,
+            counters,
+            metrics,
+            is_stopping,
+            is_draining,
+        }
+    }
+
+    /// From now on the node says that it is not ready; all else goes on.
+    pub fn give_notice(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+
+    /// Whether the node stops, or is about to.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
     }
 
     /// From now on the node is not ready and takes no new session.
     pub fn drain(&self) {
+        self.give_notice();
         self.is_draining.store(true, Ordering::Release);
     }
 
-    /// Whether the node stops.
+    /// Whether the node stops, and sends its sessions away.
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
     }

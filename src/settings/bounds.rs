@@ -56,6 +56,7 @@ impl Settings {
             bound("limits.idempotency_seconds", limits.idempotency_seconds, 1..=86_400),
             bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=u32::MAX.into()),
             bound("shutdown.seconds", shutdown.seconds, 2..=600),
+            bound("shutdown.notice_seconds", shutdown.notice_seconds, 0..=600),
         ]
     }
 

@@ -41,6 +41,7 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("limits.idempotency_seconds", "7", "7"),
     ("limits.queued_bytes", "300000", "300000"),
     ("shutdown.seconds", "7", "7"),
+    ("shutdown.notice_seconds", "3", "3"),
 ];
 
 /// Values that are refused, in TOML: for each bound one.
@@ -108,6 +109,7 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
     ("shutdown.seconds", "0"),
     ("shutdown.seconds", "601"),
     ("shutdown.seconds", "'10'"),
+    ("shutdown.notice_seconds", "601"),
 ];
 
 fn load(file: &str, environment: &[(&str, &str)]) -> Result<Loaded, Problems> {

@@ -5,8 +5,10 @@
 
 mod closing;
 mod cluster;
+mod cluster_channels;
 mod cluster_failures;
 mod cluster_limits;
+mod cluster_nodes;
 mod crowd;
 mod emit;
 mod emit_refusals;

@@ -3,6 +3,7 @@
 //! Nothing here knows the program's insides but the place of its signing keys, and its catalogue for what no command does:
 //! a test sees what a user sees.
 
+pub mod account;
 pub mod client;
 pub mod cluster;
 pub mod http;
@@ -10,6 +11,7 @@ pub mod mongodb;
 pub mod node;
 pub mod raw;
 pub mod redis;
+pub mod redis_url;
 pub mod tokens;
 
 pub use http::{Answer, emit, request};

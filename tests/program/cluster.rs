@@ -62,14 +62,14 @@ async fn nodes_with_different_prefixes_on_one_redis_share_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn four_nodes_tell_one_order_under_two_thousand_emits_a_second_of_three_publishers() {
+async fn four_nodes_tell_one_order_under_the_load_of_three_publishers() {
     let redis = RedisServer::start();
     let nodes = nodes(&redis, 4, &[]);
     let mut listeners = Vec::new();
     for node in &nodes {
         listeners.push(Listener::start(node).await);
     }
-    // Somewhat more than 2,000 a second together; each at a node of its own.
+    // Somewhat more than 2,000 a second together, where the machine has the time; each at a node of its own.
     let (batch, pace) = (25, Duration::from_millis(36));
     let start = Instant::now();
     let publishers: Vec<Publisher> =

@@ -4,7 +4,7 @@ use crate::support::account::account;
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{EVENT, Listener, Publisher, emit_end, nodes};
 use crate::support::http::{EMIT, head};
-use crate::support::{Node, RawSocket, RedisServer, emit, eventually};
+use crate::support::{Node, RawSocket, RedisServer, emit, eventually_within};
 use rustix::process::Signal;
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 const FORGOTTEN: Duration = Duration::from_secs(30);
 
 fn count_nodes(nodes: &[Node], count: f64) {
-    eventually("the number of nodes", || nodes.iter().all(|node| node.metric("carillon_nodes", "") == count));
+    let what = "the number of nodes";
+    eventually_within(FORGOTTEN, what, || nodes.iter().all(|node| node.metric("carillon_nodes", "") == count));
 }
 
 #[test]

@@ -26,10 +26,15 @@ use std::time::{Duration, Instant};
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Waits until `check` holds, and fails naming `what` once the deadline has passed.
-pub fn eventually(what: &str, mut check: impl FnMut() -> bool) {
-    let end = Instant::now() + DEADLINE;
+pub fn eventually(what: &str, check: impl FnMut() -> bool) {
+    eventually_within(DEADLINE, what, check);
+}
+
+/// The same with a deadline of its own.
+pub fn eventually_within(time: Duration, what: &str, mut check: impl FnMut() -> bool) {
+    let end = Instant::now() + time;
     while !check() {
-        assert!(Instant::now() < end, "in {DEADLINE:?} never saw: {what}");
+        assert!(Instant::now() < end, "in {time:?} never saw: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

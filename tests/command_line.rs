@@ -15,8 +15,9 @@ fn carillon(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_carillon"));
     command.args(arguments);
     for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("CARILLON__") {
-            command.env_remove(name);
+        let name_text = name.to_string_lossy();
+        if name_text.starts_with("CARILLON__") || name_text == "CARILLON_CONFIG" {
+            command.env_remove(&name);
         }
     }
     command.envs(environment.iter().copied()).output().unwrap()
@@ -62,6 +63,23 @@ fn config_check_says_ok_about_a_good_file() {
         let checked = carillon(arguments, &[]);
         assert_eq!((checked.status.code(), text(&checked.stdout)), (Some(0), "ok\n"), "{arguments:?}");
     }
+}
+
+#[test]
+fn config_check_says_ok_about_the_settings_of_the_compose_file() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/config/cluster.toml");
+    let checked = carillon(&["config", "check", file], &[]);
+    assert_eq!((checked.status.code(), text(&checked.stdout)), (Some(0), "ok\n"), "{}", text(&checked.stderr));
+}
+
+#[test]
+fn the_environment_names_a_settings_file_where_the_command_line_names_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = write_file(folder.path(), "[session]\nping_seconds = 30\n");
+    let printed = carillon(&["config", "print"], &[("CARILLON_CONFIG", &file)]);
+    assert!(text(&printed.stdout).contains(&format!("ping_seconds = 30  # {file}\n")), "{}", text(&printed.stdout));
+    let printed = carillon(&["config", "print", "--config", &file], &[("CARILLON_CONFIG", "/no/such/file")]);
+    assert_eq!(printed.status.code(), Some(0), "{}", text(&printed.stderr));
 }
 
 #[test]

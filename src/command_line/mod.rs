@@ -34,7 +34,7 @@ const LOG_FILTER: &str = "info,actix_server=warn";
 #[command(name = "carillon", version, about)]
 struct CommandLine {
     /// A settings file (TOML); without it the defaults and the environment count.
-    #[arg(long, value_name = "FILE", global = true)]
+    #[arg(long, value_name = "FILE", global = true, env = "CARILLON_CONFIG")]
     config: Option<PathBuf>,
     #[command(subcommand)]
     command: Option<Command>,

@@ -5,6 +5,7 @@ use super::Doors;
 use super::error::HttpError;
 use crate::auth::{ApiToken, Scope, TokenError};
 use crate::catalogue::KeyUse;
+use crate::settings::BusKind;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, web};
 use actors::counters::Limit;
@@ -19,9 +20,10 @@ use tokio::time::timeout;
 /// How long a body may take to come: a caller that died within it must not hold a connection for ever.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Refuses a call to a node that stops, and one whose length is said in two ways.
+/// Refuses a call to a node that stops, unless other nodes hear what is said, and one whose length is said in two ways.
 pub(super) fn check_open(doors: &Doors, request: &HttpRequest) -> Result<(), HttpError> {
-    if doors.is_draining() {
+    if doors.is_draining() && doors.settings.bus.kind == BusKind::Local {
+        // Its sessions are told to go: a 200 would promise what nobody can be told any more.
         return Err(stopped());
     }
     let headers = request.headers();

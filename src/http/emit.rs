@@ -60,7 +60,6 @@ async fn read_call(
     project: &str,
     payload: web::Payload,
 ) -> Result<Call, HttpError> {
-    // While it drains, its sessions are told to go: a 200 would promise what nobody here can be told any more.
     call::check_open(doors, request)?;
     let token = check_tokens(doors, request, project).await?;
     let body = call::read_json(doors, request, payload).await?;

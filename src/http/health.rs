@@ -14,7 +14,7 @@ pub async fn live() -> HttpResponse {
 
 /// `GET /readyz`: the node takes clients and tells them everything.
 pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
-    if doors.is_draining() {
+    if doors.is_stopping() {
         let message = "the node stops";
         return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
     }

@@ -58,6 +58,7 @@ pub struct Doors {
     pub bus_health: Arc<BusHealth>,
     pub counters: Arc<Counters>,
     pub metrics: Metrics,
+    is_stopping: AtomicBool,
     is_draining: AtomicBool,
 }
 
@@ -82,7 +83,7 @@ impl Doors {
         let BusDoors { emitter, announcer, health: bus_health } = bus;
         let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.most_sessions());
         let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
-        let is_draining = AtomicBool::new(false);
+        let (is_stopping, is_draining) = (AtomicBool::new(false), AtomicBool::new(false));
         Doors {
             settings,
             node,
@@ -94,16 +95,28 @@ impl Doors {
             bus_health,
             counters,
             metrics,
+            is_stopping,
             is_draining,
         }
     }
 
+    /// From now on the node says that it is not ready; all else goes on.
+    pub fn give_notice(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+
+    /// Whether the node stops, or is about to.
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
     /// From now on the node is not ready and takes no new session.
     pub fn drain(&self) {
+        self.give_notice();
         self.is_draining.store(true, Ordering::Release);
     }
 
-    /// Whether the node stops.
+    /// Whether the node stops, and sends its sessions away.
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
     }

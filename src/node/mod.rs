@@ -161,7 +161,7 @@ impl Node {
                 self.doors.clone(),
                 self.nodes.clone(),
                 self.hubs.clone(),
-                self.settings.shutdown.seconds,
+                self.settings.shutdown.clone(),
             ));
         let drained = builder.graceful_shutdown_signal();
         let worker = self.worker();

@@ -1,6 +1,7 @@
 //! The stop of a node: not ready any more, then every session told 1001, then HTTP drained.
 
 use crate::http::Doors;
+use crate::settings::ShutdownSettings;
 use actix::Addr;
 use actix_web::web;
 use actors::hub::{CloseAll, SessionHub};
@@ -47,19 +48,31 @@ pub(super) fn http_seconds(seconds: u64) -> u64 {
     (seconds / 2).clamp(1, HTTP_SECONDS)
 }
 
+/// Lets balancers find out that the node is not ready before anybody is sent away. A second signal is a hurry.
+async fn give_notice(signals: &mut StopSignals, doors: &Doors, seconds: u64) {
+    if seconds == 0 {
+        return;
+    }
+    doors.give_notice();
+    log::info!("stopping in {seconds} s, not ready from now on");
+    tokio::select! { () = tokio::time::sleep(Duration::from_secs(seconds)) => {}, () = signals.wait() => {} }
+}
+
 /// Resolves when HTTP is to be drained: a signal came, and every session was told and had its time.
 pub(super) async fn stop(
     mut signals: StopSignals,
     doors: web::Data<Doors>,
     nodes: Addr<NodeList>,
     hubs: Hubs,
-    seconds: u64,
+    settings: ShutdownSettings,
 ) {
     signals.wait().await;
+    give_notice(&mut signals, &doors, settings.notice_seconds).await;
     doors.drain();
     nodes.do_send(Leave);
     log::info!("stopping: {} sessions are told to come back elsewhere", doors.counters.sessions.value());
-    let time = Duration::from_secs(seconds - http_seconds(seconds).min(seconds)).saturating_sub(MARGIN);
+    let seconds = settings.seconds - http_seconds(settings.seconds).min(settings.seconds);
+    let time = Duration::from_secs(seconds).saturating_sub(MARGIN);
     let deadline = Instant::now() + time;
     loop {
         let hubs = hubs.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -57,6 +57,7 @@ impl Settings {
             bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=u32::MAX.into()),
             bound("limits.tcp_memory_percent", limits.tcp_memory_percent.into(), 0..=75),
             bound("shutdown.seconds", shutdown.seconds, 2..=600),
+            bound("shutdown.notice_seconds", shutdown.notice_seconds, 0..=600),
         ]
     }
 

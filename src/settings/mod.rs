@@ -167,7 +167,9 @@ pub struct LimitSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShutdownSettings {
-    /// How long a stopping node has, in seconds.
+    /// How long a node that is told to stop goes on, not ready, before it does, in seconds.
+    pub notice_seconds: u64,
+    /// How long a stopping node then has, in seconds.
     pub seconds: u64,
 }
 

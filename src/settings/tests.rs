@@ -42,6 +42,7 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("limits.queued_bytes", "300000", "300000"),
     ("limits.tcp_memory_percent", "7", "7"),
     ("shutdown.seconds", "7", "7"),
+    ("shutdown.notice_seconds", "3", "3"),
 ];
 
 /// Values that are refused, in TOML: for each bound one.
@@ -111,6 +112,7 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
     ("shutdown.seconds", "0"),
     ("shutdown.seconds", "601"),
     ("shutdown.seconds", "'10'"),
+    ("shutdown.notice_seconds", "601"),
 ];
 
 fn load(file: &str, environment: &[(&str, &str)]) -> Result<Loaded, Problems> {

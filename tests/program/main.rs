@@ -6,8 +6,10 @@
 mod admin;
 mod closing;
 mod cluster;
+mod cluster_channels;
 mod cluster_failures;
 mod cluster_limits;
+mod cluster_nodes;
 mod crowd;
 mod documented;
 mod emit;

@@ -3,7 +3,7 @@
 use crate::support::client::{Client, entry};
 use crate::support::http::{EMIT, head};
 use crate::support::raw::{answer_to, upgrade_request};
-use crate::support::{Node, RawSocket, eventually, request};
+use crate::support::{Node, RawSocket, emit, eventually, request};
 use rustix::process::Signal;
 use std::time::{Duration, Instant};
 
@@ -75,6 +75,23 @@ async fn while_an_emit_is_under_way_the_node_is_not_ready_refuses_upgrades_and_a
     let answer = under_way.read_answer();
     assert_eq!(answer.status, 200, "{}", answer.text());
     drop((asking, upgrading, under_way, client));
+    assert_eq!(node.wait().code(), Some(0));
+}
+
+#[tokio::test]
+async fn a_node_that_gives_notice_is_not_ready_and_serves_on_until_its_time_or_a_second_signal() {
+    let mut node = Node::start(&[("SHUTDOWN__NOTICE_SECONDS", "600")]);
+    node.signal(Signal::TERM);
+    eventually("a node that is not ready", || request(node.address(), "GET", "/readyz", &[], b"").status == 503);
+    let mut client = Client::of(&node).await;
+    client.subscribe(entry("orders")).await;
+    assert_eq!(emit(&node, &node.tokens().api, r#"{"name":"orders","eventData":1}"#).status, 200);
+    assert_eq!(client.next_notification().await.1, 1);
+    node.signal(Signal::TERM);
+    client.expect_close(1001).await;
+    assert_eq!(node.wait().code(), Some(0));
+    let mut node = Node::start(&[("SHUTDOWN__NOTICE_SECONDS", "1")]);
+    node.signal(Signal::TERM);
     assert_eq!(node.wait().code(), Some(0));
 }
 

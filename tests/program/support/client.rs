@@ -125,6 +125,13 @@ impl Client {
         }
     }
 
+    /// Reads up to an end without a close frame: the node is gone.
+    pub async fn expect_end(&mut self) {
+        while let Some(Ok(message)) = timeout(DEADLINE, self.socket.next()).await.expect("an end before the deadline") {
+            assert!(!message.is_close(), "{message:?}");
+        }
+    }
+
     async fn next(&mut self) -> Message {
         timeout(DEADLINE, self.socket.next())
             .await

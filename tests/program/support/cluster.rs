@@ -1,10 +1,10 @@
-//! Several nodes on one Redis, whose clients and publishers keep account: what was accepted, told, covered by a gap.
+//! Several nodes on one Redis, with clients and publishers that write down what they are told and answered.
 
+use super::account::{Accepted, Heard, What};
 use super::client::{Client, entry};
 use super::{Node, RedisServer, emit, eventually, request};
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -17,7 +17,8 @@ pub const EVENT: &str = "load";
 /// Starts `count` nodes on one Redis. Each has a data directory of its own; the keys in them are equal.
 pub fn nodes(redis: &RedisServer, count: usize, settings: &[(&str, &str)]) -> Vec<Node> {
     let url = redis.url();
-    let mut all = vec![("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
+    let prefix = ("BUS__REDIS__PREFIX", redis.prefix());
+    let mut all = vec![("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str()), prefix];
     all.extend_from_slice(settings);
     let first = Node::start(&all);
     let others = (1..count).map(|_| {
@@ -42,20 +43,6 @@ pub fn is_ready(node: &Node) -> bool {
 /// Waits until a node is ready.
 pub fn await_ready(node: &Node) {
     eventually("a ready node", || is_ready(node));
-}
-
-/// One thing that a client was told.
-#[derive(Clone, Debug)]
-pub struct Heard {
-    pub at: Instant,
-    pub what: What,
-}
-
-/// What a client was told.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    Told { publisher: u64, number: u64 },
-    Gap { reason: String },
 }
 
 /// A client of a node that subscribes to [`EVENT`] and writes down all that it is told until the end is told.
@@ -88,13 +75,16 @@ impl Listener {
     }
 
     /// What was heard, once the end was told.
-    pub async fn heard(self) -> Vec<Heard> {
-        self.0.await.expect("a listener does not fail")
+    pub async fn heard(mut self) -> Vec<Heard> {
+        (&mut self.0).await.expect("a listener does not fail")
     }
 }
 
-/// What a publisher was answered: each accepted number, with the moment before its call.
-pub type Accepted = Vec<(u64, u64, Instant)>;
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
 
 /// A backend that emits batches at a steady pace, whatever it is answered.
 pub struct Publisher {
@@ -149,49 +139,4 @@ pub fn emit_end(node: &Node) {
     let token = node.tokens().api;
     let body = json!({"name": EVENT, "eventData": {"end": true}}).to_string();
     eventually("an accepted end", || emit(node, &token, &body).status == 200);
-}
-
-/// Holds that all that was accepted was told to this listener, or covered by a gap that was told after it was emitted.
-/// Prints the three numbers.
-pub fn account(title: &str, accepted: &Accepted, heard: &[Heard]) -> (usize, usize) {
-    let mut told: BTreeMap<(u64, u64), usize> = BTreeMap::new();
-    let mut gaps: BTreeMap<String, usize> = BTreeMap::new();
-    let mut last_gap = None;
-    for Heard { at, what } in heard {
-        match what {
-            What::Told { publisher, number } => *told.entry((*publisher, *number)).or_default() += 1,
-            What::Gap { reason } => {
-                *gaps.entry(reason.clone()).or_default() += 1;
-                last_gap = Some(*at);
-            }
-        }
-    }
-    assert!(told.values().all(|times| *times == 1), "{title}: something was told twice");
-    let missing: Vec<_> = accepted.iter().filter(|(publisher, n, _)| !told.contains_key(&(*publisher, *n))).collect();
-    let uncovered: Vec<_> = missing.iter().filter(|(.., at)| last_gap.is_none_or(|gap| gap < *at)).collect();
-    let told_of_them = accepted.len() - missing.len();
-    let refused_but_told = told.len() - told_of_them;
-    println!(
-        "{title}: accepted {} = told {told_of_them} + covered by a gap {}; told though refused {refused_but_told}; gaps {gaps:?}",
-        accepted.len(),
-        missing.len() - uncovered.len(),
-    );
-    assert!(
-        uncovered.is_empty(),
-        "{title}: {} accepted emits were lost, the first: {:?}",
-        uncovered.len(),
-        uncovered[0]
-    );
-    assert_in_order(title, heard);
-    (told_of_them, missing.len())
-}
-
-fn assert_in_order(title: &str, heard: &[Heard]) {
-    let mut last: BTreeMap<u64, u64> = BTreeMap::new();
-    for heard in heard {
-        if let What::Told { publisher, number } = heard.what {
-            let before = last.insert(publisher, number);
-            assert!(before.is_none_or(|before| before < number), "{title}: {number} after {before:?}");
-        }
-    }
 }

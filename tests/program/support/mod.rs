@@ -3,6 +3,7 @@
 //! Nothing here knows the program's insides but the place of its signing keys, and its catalogue for what no command does:
 //! a test sees what a user sees.
 
+pub mod account;
 pub mod client;
 pub mod cluster;
 pub mod http;
@@ -10,6 +11,7 @@ pub mod mongodb;
 pub mod node;
 pub mod raw;
 pub mod redis;
+pub mod redis_url;
 pub mod tokens;
 
 pub use http::{Answer, emit, request};
@@ -24,10 +26,15 @@ use std::time::{Duration, Instant};
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
 /// Waits until `check` holds, and fails naming `what` once the deadline has passed.
-pub fn eventually(what: &str, mut check: impl FnMut() -> bool) {
-    let end = Instant::now() + DEADLINE;
+pub fn eventually(what: &str, check: impl FnMut() -> bool) {
+    eventually_within(DEADLINE, what, check);
+}
+
+/// The same with a deadline of its own.
+pub fn eventually_within(time: Duration, what: &str, mut check: impl FnMut() -> bool) {
+    let end = Instant::now() + time;
     while !check() {
-        assert!(Instant::now() < end, "in {DEADLINE:?} never saw: {what}");
+        assert!(Instant::now() < end, "in {time:?} never saw: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

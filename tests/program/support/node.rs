@@ -143,6 +143,13 @@ impl Node {
         command(self.directory(), settings).args(words).output().expect("the program runs")
     }
 
+    /// The memory that the node holds now, in bytes: its resident set.
+    pub fn resident_bytes(&self) -> u64 {
+        let statm = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("the node still runs");
+        let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).expect("a number");
+        pages * rustix::param::page_size() as u64
+    }
+
     /// Sends the node a signal.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).expect("the node still runs");

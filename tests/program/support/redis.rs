@@ -1,54 +1,103 @@
-//! A Redis of a test's own: started on a free port, killed, stopped for a while, started again.
+//! A Redis for tests: the one that `CARILLON_TEST_REDIS_URL` names, or one of a test's own, started on a free port, killed,
+//! stopped for a while, started again.
+//!
+//! On the one that is named each test has a prefix of its own. Tests that end a server, turn its settings or count what
+//! it does need one of their own; where another one is named they pass unrun, and say so.
 
 use super::DEADLINE;
+use super::redis_url::RedisUrl;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+const SERVER: &str = "CARILLON_TEST_REDIS_URL";
+
 /// The password of the default user of every Redis here: what needs none is tested along the way by nobody.
 const PASSWORD: &str = "open-sesame";
 
-/// A running `redis-server`, with a password. Killed when dropped.
+/// A Redis that answers, and a prefix in it.
 pub struct RedisServer {
+    url: String,
+    prefix: String,
+    own: Option<OwnServer>,
+}
+
+/// A `redis-server` of our own, with a password. Killed when dropped.
+struct OwnServer {
     child: Child,
     directory: TempDir,
     port: u16,
 }
 
 impl RedisServer {
-    /// Starts one on a free port and waits until it answers.
+    /// The server that is named, or one of the test's own.
     pub fn start() -> RedisServer {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let Ok(url) = std::env::var(SERVER) else { return RedisServer::start_own() };
+        let prefix = format!("carillon-{}-{}:", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let server = RedisServer { url, prefix, own: None };
+        server.await_answer();
+        server
+    }
+
+    /// A server that the test may do anything to; `None`, with a line that says so, where another one is named.
+    pub fn own() -> Option<RedisServer> {
+        if std::env::var_os(SERVER).is_some() {
+            eprintln!("not run: it needs a Redis of its own, and {SERVER} names another");
+            return None;
+        }
+        Some(RedisServer::start_own())
+    }
+
+    fn start_own() -> RedisServer {
         let directory = tempfile::tempdir().expect("a directory for Redis");
         let port = free_port();
         let child = spawn(&directory, port);
-        let server = RedisServer { child, directory, port };
+        let url = format!("redis://default:{PASSWORD}@127.0.0.1:{port}/3");
+        let server =
+            RedisServer { url, prefix: "carillon:".to_owned(), own: Some(OwnServer { child, directory, port }) };
         server.await_answer();
         server
     }
 
     /// Its address with user, password and a database.
     pub fn url(&self) -> String {
-        format!("redis://default:{PASSWORD}@127.0.0.1:{}/3", self.port)
+        self.url.clone()
+    }
+
+    /// What the channels and keys of the test begin with.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// How many nodes hear a channel, which is named without the prefix.
+    pub fn subscribers(&self, channel: &str) -> u64 {
+        let answer = self.ask(&["PUBSUB", "NUMSUB", &format!("{}{channel}", self.prefix)]);
+        answer.rsplit(':').next().and_then(|count| count.parse().ok()).expect("a number")
     }
 
     /// Ends it the hard way.
     pub fn kill(&mut self) {
-        self.child.kill().expect("Redis still runs");
-        self.child.wait().expect("a child of ours");
+        let own = self.own.as_mut().expect("a server of our own");
+        own.child.kill().expect("Redis still runs");
+        own.child.wait().expect("a child of ours");
     }
 
     /// Starts it again, empty, on the same port.
     pub fn start_again(&mut self) {
-        self.child = spawn(&self.directory, self.port);
+        let own = self.own.as_mut().expect("a server of our own");
+        own.child = spawn(&own.directory, own.port);
         self.await_answer();
     }
 
     /// Sends it a signal.
     pub fn signal(&self, signal: Signal) {
-        kill_process(Pid::from_child(&self.child), signal).expect("Redis still runs");
+        let own = self.own.as_ref().expect("a server of our own");
+        kill_process(Pid::from_child(&own.child), signal).expect("Redis still runs");
     }
 
     /// Asks it something; an answer that is not a text is given as its lines.
@@ -57,10 +106,15 @@ impl RedisServer {
     }
 
     fn try_ask(&self, words: &[&str]) -> std::io::Result<String> {
-        let stream = TcpStream::connect(("127.0.0.1", self.port))?;
+        let url = RedisUrl::read(&self.url);
+        let stream = TcpStream::connect(url.host)?;
         stream.set_read_timeout(Some(DEADLINE))?;
         let mut reader = BufReader::new(stream);
-        write_command(reader.get_mut(), &["AUTH", PASSWORD])?;
+        if let Some((user, password)) = url.login {
+            write_command(reader.get_mut(), &["AUTH", user, password])?;
+            read_answer(&mut reader)?;
+        }
+        write_command(reader.get_mut(), &["SELECT", url.database])?;
         read_answer(&mut reader)?;
         write_command(reader.get_mut(), words)?;
         read_answer(&mut reader)
@@ -71,7 +125,7 @@ impl RedisServer {
     }
 }
 
-impl Drop for RedisServer {
+impl Drop for OwnServer {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Measures what subscriptions of one event, held on several nodes, add to the memory of the Redis that the nodes share.
+
+    tests/memory/redis_subscriptions.py [--subscriptions 100000] [--nodes 4] [--limit 100000]
+
+Each session holds 100 subscriptions, the most that `limits.subscriptions` allows by default, each with a condition of
+its own. Memory is `used_memory` of INFO MEMORY once it has come to rest, before (the nodes run, nobody subscribes) and
+after. Ends with exit code 1 if the difference is over the limit, in bytes. Needs redis-server; uses the release build
+(or CARILLON_BIN); standard library only.
+"""
+
+import argparse
+import contextlib
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+from idle_clients import DEADLINE_SECONDS, SPARE_FILES, Node, allow_open_files, frame
+
+SUBSCRIPTIONS_OF_A_SESSION = 100
+EVENT = "order-updates"
+# Redis keeps the buffers of a connection for five seconds after they were last used.
+REST_SECONDS = 12.0
+
+
+class Redis:
+    """A redis-server on a free port, without a disk."""
+
+    def __enter__(self) -> "Redis":
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.folder = tempfile.TemporaryDirectory(prefix="carillon-redis-")
+        words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+        self.process = subprocess.Popen(words, cwd=self.folder.name, stdout=subprocess.DEVNULL)
+        end = time.monotonic() + DEADLINE_SECONDS
+        while time.monotonic() < end:
+            with contextlib.suppress(OSError):
+                self.connection = socket.create_connection(("127.0.0.1", self.port), DEADLINE_SECONDS)
+                self.answers = self.connection.makefile("rb")
+                return self
+            time.sleep(0.01)
+        self.__exit__()
+        raise RuntimeError("redis-server does not listen")
+
+    def __exit__(self, *_: object) -> None:
+        self.process.kill()
+        self.process.wait()
+        self.folder.cleanup()
+
+    def info(self, section: str, name: str) -> int:
+        """One number of a section of INFO."""
+        self.connection.sendall(f"INFO {section}\r\n".encode())
+        text = self.answers.read(int(self.answers.readline()[1:]) + 2).decode()
+        return next(int(line.partition(":")[2]) for line in text.splitlines() if line.startswith(f"{name}:"))
+
+    def memory_at_rest(self) -> int:
+        """The least that was in use within a while: what remains when no buffer is in use."""
+        end, least = time.monotonic() + REST_SECONDS, self.info("memory", "used_memory")
+        while time.monotonic() < end:
+            time.sleep(0.05)
+            least = min(least, self.info("memory", "used_memory"))
+        return least
+
+
+def connect(node: Node, api_token: str, number: int) -> socket.socket:
+    """Opens a session, registers its subscriptions in one message, and reads up to the answer."""
+    recipients = range(number * SUBSCRIPTIONS_OF_A_SESSION, (number + 1) * SUBSCRIPTIONS_OF_A_SESSION)
+    entries = [
+        {
+            "eventType": "CUSTOM_WS_EVENTS",
+            "apiName": EVENT,
+            "condition": {"conditionType": "RESPONSE", "criteria": {"recipientId": f"u{recipient}"}},
+        }
+        for recipient in recipients
+    ]
+    handshake = (
+        "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+        f"x-am-authorization: {api_token}\r\nx-am-user-authorization: {node.user_token(f'u{number}')}\r\n\r\n"
+    )
+    client = socket.create_connection((node.host, node.port), DEADLINE_SECONDS)
+    client.sendall(handshake.encode() + frame({"objType": "REGISTER", "onEvents": entries}))
+    answer = b""
+    while not answer.endswith(b'"invalidOnEvents":[]}}'):
+        piece = client.recv(65536)
+        answer += piece
+        if not piece or b'"error"' in answer:
+            raise RuntimeError(f"session {number} was not served: {answer[-300:]!r}")
+    return client
+
+
+def measure(redis: Redis, nodes: list[Node], subscriptions: int) -> int:
+    """Bytes that the subscriptions add to Redis."""
+    tokens = [node.api_token("connect") for node in nodes]
+    before = redis.memory_at_rest()
+    start = time.monotonic()
+    sessions = [
+        connect(nodes[number % len(nodes)], tokens[number % len(nodes)], number)
+        for number in range(subscriptions // SUBSCRIPTIONS_OF_A_SESSION)
+    ]
+    held = [int(node.metric("carillon_subscriptions")) for node in nodes]
+    print(f"{sum(held)} subscriptions of {len(sessions)} sessions in {time.monotonic() - start:.1f} s; by node: {held}")
+    assert sum(held) == subscriptions, "a subscription is missing"
+    after = redis.memory_at_rest()
+    channels, clients = redis.info("stats", "pubsub_channels"), redis.info("clients", "connected_clients")
+    print(f"used_memory: {before} before, {after} after; {channels} channels, {clients} connections, this one included")
+    for session in sessions:
+        session.close()
+    return after - before
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--subscriptions", type=int, default=100_000)
+    parser.add_argument("--nodes", type=int, default=4)
+    parser.add_argument("--limit", type=int, default=100_000, help="bytes that Redis may grow by, at most")
+    arguments = parser.parse_args()
+    allow_open_files(arguments.subscriptions // SUBSCRIPTIONS_OF_A_SESSION + SPARE_FILES)
+    with Redis() as redis, contextlib.ExitStack() as stack:
+        settings = {"bus__kind": "redis", "bus__redis__url": f"redis://127.0.0.1:{redis.port}"}
+        nodes = [stack.enter_context(Node(**settings)) for _ in range(arguments.nodes)]
+        wait_for_bus(nodes)
+        added = measure(redis, nodes, arguments.subscriptions)
+    print(f"{added} bytes of Redis for {arguments.subscriptions} subscriptions; {arguments.limit} are allowed")
+    sys.exit(added > arguments.limit)
+
+
+def wait_for_bus(nodes: list[Node]) -> None:
+    end = time.monotonic() + DEADLINE_SECONDS
+    while not all(node.metric("carillon_bus_ready") for node in nodes):
+        if time.monotonic() > end:
+            raise RuntimeError("the nodes do not reach Redis")
+        time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,99 @@
+//! Nodes that come and go: who was on one that is gone hears again on another, and nothing of it is left behind.
+
+use crate::support::account::account;
+use crate::support::client::{Client, entry};
+use crate::support::cluster::{EVENT, Listener, Publisher, emit_end, nodes};
+use crate::support::http::{EMIT, head};
+use crate::support::{Node, RawSocket, RedisServer, emit, eventually_within};
+use rustix::process::Signal;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// The time after which nothing of a dead node is left.
+const FORGOTTEN: Duration = Duration::from_secs(30);
+
+fn count_nodes(nodes: &[Node], count: f64) {
+    let what = "the number of nodes";
+    eventually_within(FORGOTTEN, what, || nodes.iter().all(|node| node.metric("carillon_nodes", "") == count));
+}
+
+#[test]
+fn nodes_know_of_each_other_until_they_leave() {
+    let redis = RedisServer::start();
+    let mut nodes = nodes(&redis, 3, &[]);
+    count_nodes(&nodes, 3.0);
+    let mut leaving = nodes.remove(2);
+    leaving.signal(Signal::TERM);
+    leaving.wait();
+    let left_at = Instant::now();
+    count_nodes(&nodes, 2.0);
+    assert!(left_at.elapsed() < Duration::from_secs(3), "it said goodbye");
+    nodes.remove(1).kill();
+    count_nodes(&nodes, 1.0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_of_a_node_that_is_killed_or_told_to_stop_hear_again_on_another() {
+    let redis = RedisServer::start();
+    let mut nodes = nodes(&redis, 4, &[]);
+    let listeners = [Listener::start(&nodes[0]).await, Listener::start(&nodes[1]).await];
+    let publisher = Publisher::start(&nodes[0], 0, 5, Duration::from_millis(20));
+    let (mut of_killed, mut of_stopped) = (Client::of(&nodes[3]).await, Client::of(&nodes[2]).await);
+    for client in [&mut of_killed, &mut of_stopped] {
+        client.subscribe(entry("orders")).await;
+    }
+    count_nodes(&nodes, 4.0);
+    let channel = format!("e:demo:{EVENT}");
+    assert_eq!((redis.subscribers("e:demo:orders"), redis.subscribers(&channel)), (2, 2));
+
+    nodes.remove(3).kill();
+    let killed_at = Instant::now();
+    of_killed.expect_end().await;
+    let mut stopping = nodes.remove(2);
+    stopping.signal(Signal::TERM);
+    of_stopped.expect_close(1001).await;
+    assert!(stopping.wait().success());
+
+    let token = nodes[0].tokens().api;
+    for (number, client) in [&mut of_killed, &mut of_stopped].into_iter().enumerate() {
+        *client = Client::of(&nodes[1]).await;
+        client.subscribe(entry("orders")).await;
+        let body = json!({"name": "orders", "eventData": number}).to_string();
+        assert_eq!(emit(&nodes[0], &token, &body).status, 200);
+        assert_eq!(client.next_notification().await.1, json!(number));
+    }
+    assert_eq!(redis.subscribers("e:demo:orders"), 1, "the channels of the dead are left");
+    count_nodes(&nodes, 2.0);
+    println!("nothing of the dead node is left after {:?}", killed_at.elapsed());
+    assert!(killed_at.elapsed() < FORGOTTEN);
+
+    let accepted = publisher.end();
+    emit_end(&nodes[0]);
+    for listener in listeners {
+        assert_eq!(account("nodes gone", &accepted, &listener.heard().await).1, 0, "the others miss nothing");
+    }
+    assert!(accepted.len() > 50, "{}", accepted.len());
+}
+
+#[tokio::test]
+async fn a_node_that_stops_takes_emits_for_the_others_as_long_as_it_answers() {
+    let redis = RedisServer::start();
+    let mut nodes = nodes(&redis, 2, &[]);
+    let mut client = Client::of(&nodes[0]).await;
+    client.subscribe(entry("orders")).await;
+    let stopping = nodes.remove(1);
+    let tokens = stopping.tokens();
+    // A session that does not answer the close frame holds the node for a while; the backend's connection is from before.
+    let mut deaf = RawSocket::upgrade(&stopping, &tokens);
+    let mut backend = RawSocket::connect(stopping.address());
+    backend.write(&head("GET", "/readyz", &[], None));
+    assert_eq!(backend.read_answer().status, 200);
+    stopping.signal(Signal::TERM);
+    assert_eq!(deaf.read_frame().first_byte, 0x88, "a close frame");
+    let body = br#"{"name":"orders","eventData":1}"#;
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    backend.write(&head("POST", EMIT, &headers, Some(body.len())));
+    backend.write(body);
+    assert_eq!(backend.read_answer().status, 200);
+    assert_eq!(client.next_notification().await.1, json!(1));
+}

@@ -19,6 +19,7 @@ pub mod connect;
 mod console;
 mod crowd;
 mod emit;
+mod emit_body;
 mod error;
 mod handshake;
 mod health;
@@ -26,6 +27,7 @@ mod refresh;
 
 pub use admission::{Admission, AdmissionLimits};
 pub use crowd::{HttpConnection, doorkeeper};
+pub use emit_body::read_emits;
 pub use error::HttpError;
 pub use refresh::Judge;
 

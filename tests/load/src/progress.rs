@@ -52,7 +52,7 @@ impl Progress {
     }
 
     fn seconds_left(&self, position: u64) -> String {
-        let left = self.start.elapsed().as_secs_f64() * (self.total as f64 / position as f64 - 1.0);
+        let left = self.start.elapsed().as_secs_f64() * (self.total as f64 / position as f64 - 1.0).max(0.0);
         if left.is_finite() { format!("{left:.0}") } else { "?".into() }
     }
 }

@@ -53,13 +53,15 @@ pub fn emit_order(pace: &Pace, shares: &[Range<u32>], place: usize) -> EmitOrder
         (0, _) => BROADCAST_WINDOW,
         (given, _) => given,
     };
+    // Without a pace, more connections than events under way would only be idle.
+    let connections = if pace.rate.is_some() { pace.connections } else { pace.connections.min(window) };
     EmitOrder {
         first: own.start,
         audiences: own.len() as u32,
         members: size,
         own_members: size.min(shares[place].len() as u32),
         rate: pace.rate.map(|rate| rate * f64::from(own.len() as u32) / f64::from(all.max(1))),
-        connections: if own.is_empty() { 0 } else { pace.connections.div_ceil(emitting.max(1)) },
+        connections: if own.is_empty() { 0 } else { connections.div_ceil(emitting.max(1)) },
         batch: pace.batch.max(1),
         window: window.div_ceil(emitting.max(1)),
     }

@@ -146,6 +146,11 @@ impl Publisher {
                 return None;
             }
         };
+        if self.state != State::Busy {
+            // Not asked for: a server tells an idle connection so (408) that it ends it.
+            self.state = State::Over;
+            return None;
+        }
         tally.count_status(answer.status);
         let accepted = dialect.accepted(answer.status, answer.body, self.events).min(self.events);
         let (length, is_last) = (answer.length, answer.is_last);

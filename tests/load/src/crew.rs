@@ -1,11 +1,10 @@
 //! The worker processes of a run: starts them, gives them orders, sums what they report, and ends them.
 
 use crate::counts::{Counter, Counts, Timings};
-use crate::dialects::DialectSpec;
-use crate::orders::{Message, Order, Report, WorkerSpec};
+use crate::orders::{Message, Order, Report};
+use crate::plan::Plan;
 use crate::sampling::process;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ops::Range;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -13,10 +12,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Clients of one process: 20,000 files are allowed in many places, some of which are for something else.
-pub const CLIENTS_OF_A_PROCESS: u32 = 19_000;
-/// Clients of one source address: half of the ports that a system gives out.
-const CLIENTS_OF_A_SOURCE: u32 = 10_000;
 /// How long a report may take.
 const REPORT_WITHIN: Duration = Duration::from_secs(30);
 
@@ -33,23 +28,6 @@ pub enum CrewError {
     Failed(String),
     #[error("a worker process does not report")]
     Silent,
-}
-
-/// What a crew is made for.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    pub dialect: DialectSpec,
-    pub targets: Vec<SocketAddrV4>,
-    pub clients: u32,
-    /// 0: as many as the clients ask for.
-    pub processes: u32,
-    /// 0: as many as the clients ask for.
-    pub sources: u8,
-    pub audience_size: u32,
-    pub run: u32,
-    pub late: Duration,
-    /// How far apart the numbers of two processes' first clients are; none: they follow one another.
-    pub apart: Option<u32>,
 }
 
 /// What was counted and timed in all.
@@ -80,24 +58,10 @@ impl Crew {
     /// # Errors
     /// [`CrewError`].
     pub fn start(plan: &Plan) -> Result<Crew, CrewError> {
-        let processes = match plan.processes {
-            0 => plan.clients.div_ceil(CLIENTS_OF_A_PROCESS).max(1),
-            given => given,
-        };
         let (sender, messages) = channel();
         let mut crew = Crew { hands: Vec::new(), messages };
-        let bound = |process: u32| (u64::from(plan.clients) * u64::from(process) / u64::from(processes)) as u32;
-        for process in 0..processes {
-            // No audience is cut by two processes, unless it is larger than one.
-            let cut = |number: u32| {
-                if plan.audience_size <= plan.clients / processes {
-                    number - number % plan.audience_size
-                } else {
-                    number
-                }
-            };
-            let end = if process + 1 == processes { plan.clients } else { cut(bound(process + 1)) };
-            crew.hands.push(Hand::start(plan, process as usize, cut(bound(process))..end, sender.clone())?);
+        for (place, clients) in plan.shares().into_iter().enumerate() {
+            crew.hands.push(Hand::start(plan, place, clients, sender.clone())?);
         }
         Ok(crew)
     }
@@ -211,7 +175,7 @@ impl Hand {
         };
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
-                let message = serde_json::from_str(&line).unwrap_or_else(|_| Message::Failed(line));
+                let message = serde_json::from_str(&line).unwrap_or(Message::Failed(line));
                 if told.send((place, message)).is_err() {
                     return;
                 }
@@ -230,24 +194,6 @@ impl Hand {
 
     fn write(&mut self, line: &[u8]) -> Result<(), CrewError> {
         self.orders.write_all(line).and_then(|()| self.orders.write_all(b"\n")).map_err(CrewError::Order)
-    }
-}
-
-impl Plan {
-    fn spec(&self, place: usize, clients: &Range<u32>) -> WorkerSpec {
-        let sources = match self.sources {
-            0 => self.clients.div_ceil(CLIENTS_OF_A_SOURCE).min(250) as u8,
-            given => given.min(250),
-        };
-        WorkerSpec {
-            dialect: self.dialect.clone(),
-            targets: self.targets.clone(),
-            sources: (1..=sources).map(|last| Ipv4Addr::new(127, 0, 1, last)).collect(),
-            first: self.apart.map_or(clients.start, |apart| apart * place as u32),
-            audience_size: self.audience_size,
-            run: self.run,
-            late: self.late.as_nanos() as u64,
-        }
     }
 }
 

@@ -12,6 +12,7 @@ mod dialects;
 mod interrupt;
 mod options;
 mod orders;
+mod plan;
 mod progress;
 mod report;
 mod run;

@@ -2,11 +2,12 @@
 
 use crate::counts::{Counter, Counts};
 use crate::credentials::{self, CredentialsError};
-use crate::crew::{Crew, CrewError, Plan, Total, gone};
+use crate::crew::{Crew, CrewError, Total, gone};
 use crate::dialects::{DialectSpec, Protocol};
 use crate::interrupt::is_interrupted;
 use crate::options::Common;
 use crate::orders::Order;
+use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::report::{Report, written};
 use crate::server::{Server, ServerError};
@@ -53,7 +54,7 @@ pub struct Measured {
 
 /// What a crew is made for, by the command line; events of this run bear `run`.
 pub fn plan(common: &Common, clients: u32, audience_size: u32, run: Option<u32>) -> Result<Plan, RunError> {
-    if audience_size == 0 || clients % audience_size != 0 {
+    if audience_size == 0 || !clients.is_multiple_of(audience_size) {
         return Err(RunError::Options("the clients must be a multiple of an audience"));
     }
     if common.plain && (common.protocol != Protocol::Carillon || audience_size != clients) {

@@ -1,17 +1,18 @@
 //! What one client was told of its audience's events: which numbers came, which came twice.
 //!
-//! Two words a client: all numbers below `next` are judged, and of the 64 from there on each has a bit. A number that is
-//! overtaken by 64 others and comes after all counts as told twice.
+//! All numbers below `next` are judged; of the 512 from there on each has a bit, in a ring. A number that is overtaken by
+//! 512 others and comes after all counts as told twice.
 
-/// Numbers ahead of the first that is missing, of which is known whether they came.
-const WINDOW: u32 = u64::BITS;
+/// Numbers from `next` on of which is known whether they came: more than are under way at a time.
+const WINDOW: u32 = 512;
+const WORDS: usize = (WINDOW / u64::BITS) as usize;
 
 /// One client's account; numbers begin at 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     next: u32,
-    /// Bit n: `next + n` came.
-    came: u64,
+    /// Bit n % 512: n came.
+    came: [u64; WORDS],
 }
 
 impl Account {
@@ -19,27 +20,50 @@ impl Account {
     pub fn take(&mut self, number: u32) -> bool {
         let Some(ahead) = number.checked_sub(self.next) else { return true };
         if ahead >= WINDOW {
-            self.slide(ahead - (WINDOW - 1));
+            self.give_up(number - (WINDOW - 1));
         }
-        let bit = 1 << (number - self.next);
-        if self.came & bit != 0 {
+        let (word, bit) = place(number);
+        if self.came[word] & bit != 0 {
             return true;
         }
-        self.came |= bit;
-        self.slide(self.came.trailing_ones());
+        self.came[word] |= bit;
+        self.advance();
         false
     }
 
-    /// How many numbers below the highest that came did not come, of those that are still waited for.
-    #[cfg(test)]
-    fn holes(&self) -> u32 {
-        WINDOW - self.came.leading_zeros() - self.came.count_ones()
+    /// Waits no longer for numbers below `next`.
+    fn give_up(&mut self, next: u32) {
+        if next - self.next >= WINDOW {
+            self.came = [0; WORDS];
+        } else {
+            (self.next..next).for_each(|number| self.clear(number));
+        }
+        self.next = next;
+        self.advance();
     }
 
-    fn slide(&mut self, by: u32) {
-        self.came = self.came.checked_shr(by).unwrap_or(0);
-        self.next = self.next.saturating_add(by);
+    /// Goes on to the first number that has not come.
+    fn advance(&mut self) {
+        loop {
+            let (word, bit) = place(self.next);
+            if self.came[word] & bit == 0 || self.next == u32::MAX {
+                return;
+            }
+            self.clear(self.next);
+            self.next += 1;
+        }
     }
+
+    fn clear(&mut self, number: u32) {
+        let (word, bit) = place(number);
+        self.came[word] &= !bit;
+    }
+}
+
+/// Where a number's bit is.
+const fn place(number: u32) -> (usize, u64) {
+    let place = number % WINDOW;
+    ((place / u64::BITS) as usize, 1 << (place % u64::BITS))
 }
 
 #[cfg(test)]
@@ -49,23 +73,24 @@ mod tests {
     #[test]
     fn each_number_counts_once_in_any_order() {
         let mut account = Account::default();
-        for number in [0, 1, 3, 2, 5, 4, 68, 67] {
+        for number in [0, 1, 3, 2, 5, 4, 517, 516] {
             assert!(!account.take(number), "{number}");
         }
-        for number in [0, 3, 5, 67, 68] {
+        for number in [0, 3, 5, 516, 517] {
             assert!(account.take(number), "{number}");
         }
-        assert_eq!(account.holes(), 61);
-        (6..67).for_each(|number| assert!(!account.take(number), "{number}"));
-        assert_eq!((account.holes(), account.next), (0, 69));
+        (6..516).for_each(|number| assert!(!account.take(number), "{number}"));
+        assert_eq!(account, Account { next: 518, ..Account::default() });
     }
 
     #[test]
     fn a_far_number_gives_up_what_is_far_behind_it() {
         let mut account = Account::default();
-        assert!(!account.take(1_000_000));
-        assert!(account.take(1_000_000) && account.take(5));
-        assert!(!account.take(1_000_000 - 1) && !account.take(1_000_001));
+        assert!(!account.take(7) && !account.take(600));
+        assert!(account.take(7) && account.take(600) && account.take(88));
+        assert!(!account.take(89) && account.take(89));
+        assert!(!account.take(1_000_000) && account.take(1_000_000) && account.take(600));
+        assert!(!account.take(999_999) && !account.take(1_000_001));
         assert!(!account.take(u32::MAX) && account.take(u32::MAX));
     }
 }

@@ -31,7 +31,7 @@ pub enum Ending {
     Lost,
 }
 
-/// A client; 72 bytes, and nothing on the heap but while a message is half here.
+/// A client; 128 bytes, and nothing on the heap but while a message is half here.
 #[derive(Debug)]
 pub struct Client {
     pub socket: Option<OwnedFd>,

@@ -4,6 +4,7 @@ use crate::counts::{Counter, Timing};
 use crate::dialects::Dialect;
 use crate::orders::WorkerSpec;
 use crate::worker::client::{Client, Ending, Scene, State};
+use crate::worker::random::Random;
 use crate::worker::socket;
 use crate::worker::tally::Tally;
 use rustix::fd::BorrowedFd;
@@ -36,7 +37,7 @@ pub struct Clients {
     is_paused: bool,
     dialled: usize,
     out: Vec<u8>,
-    random: u64,
+    random: Random,
 }
 
 impl Clients {
@@ -57,7 +58,7 @@ impl Clients {
             is_paused: false,
             dialled: 0,
             out: Vec::new(),
-            random: u64::from(spec.first) + 0x9e37_79b9,
+            random: Random::new(spec.first),
         }
     }
 
@@ -244,15 +245,9 @@ impl Clients {
                 after => self.later.push(Reverse((socket::now() + after, place))),
             }
         } else if self.returns && client.is_away {
-            let at = socket::now() + self.random_wait();
+            let wait = RETURN_AFTER.start + self.random.below(RETURN_AFTER.end - RETURN_AFTER.start);
+            let at = socket::now() + wait;
             self.later.push(Reverse((at, place)));
         }
-    }
-
-    fn random_wait(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        RETURN_AFTER.start + self.random % (RETURN_AFTER.end - RETURN_AFTER.start)
     }
 }

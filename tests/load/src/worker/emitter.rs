@@ -6,12 +6,10 @@ use crate::dialects::{Dialect, Event};
 use crate::orders::EmitOrder;
 use crate::wire::mark::Mark;
 use crate::worker::publisher::{Outcome, Publisher};
+use crate::worker::random::Random;
 use crate::worker::socket::now;
 use crate::worker::tally::Tally;
 use rustix::fd::OwnedFd;
-
-/// Any seed but zero does (Marsaglia, "Xorshift RNGs", 2003).
-const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The events of one process.
 #[derive(Debug)]
@@ -22,7 +20,7 @@ pub struct Emitter {
     idle: Vec<usize>,
     /// How many each audience was emitted.
     numbers: Vec<u32>,
-    random: u64,
+    random: Random,
     /// When the first event was due; none until every connection stands.
     start: Option<u64>,
     /// Requests that were published.
@@ -44,7 +42,7 @@ impl Emitter {
             publishers,
             idle,
             numbers,
-            random: SEED ^ u64::from(run),
+            random: Random::new(run),
             start: None,
             published: 0,
             promised: 0,
@@ -101,7 +99,7 @@ impl Emitter {
         }
         let start = self.start?;
         while let Some(intended) = self.due(start, tally) {
-            let Some(place) = self.idle.pop() else { return None };
+            let place = self.idle.pop()?;
             self.publish(place, intended, dialect, tally);
         }
         self.order.rate.map(|rate| start + self.offset(rate))
@@ -141,10 +139,7 @@ impl Emitter {
     }
 
     fn next_event(&mut self, time: u64) -> Event {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        let place = (self.random % self.numbers.len() as u64) as usize;
+        let place = self.random.below(self.numbers.len() as u64) as usize;
         let number = self.numbers[place];
         self.numbers[place] += 1;
         Event { audience: self.order.first + place as u32, mark: Mark { run: self.run, time, number } }

@@ -8,6 +8,7 @@ mod clients;
 mod emitter;
 mod inbox;
 mod publisher;
+mod random;
 pub mod socket;
 mod tally;
 

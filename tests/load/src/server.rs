@@ -8,8 +8,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// How long a server may take to listen, and to end.
+/// How long a server that is started here may take to listen, and to end.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long one that runs already may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Why there is no server.
@@ -17,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub enum ServerError {
     #[error("the server can't be started: {0}")]
     Start(std::io::Error),
-    #[error("nobody listens on {0} after a minute")]
+    #[error("nobody listens on {0}: start the server, or name it with --target, or let it be started with --start")]
     Deaf(SocketAddrV4),
     #[error("the server ended before it listened: {0}")]
     Ended(std::process::ExitStatus),
@@ -79,7 +81,7 @@ impl Server {
                 .map_err(ServerError::Start)?;
             self.children.push(child);
         }
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + if self.is_ours() { PATIENCE } else { ANSWER_WITHIN };
         for target in self.targets.clone() {
             while TcpStream::connect_timeout(&target.into(), PAUSE).is_err() {
                 self.check_alive()?;

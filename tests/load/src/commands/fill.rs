@@ -33,14 +33,15 @@ pub fn run(options: &FillOptions) -> Result<(), RunError> {
     let mut levels = Vec::new();
     for clients in (1..=options.clients.div_ceil(step)).map(|level| (level * step).min(options.clients)) {
         let held = run.hold(clients, options.clients, options.at_once, false);
-        if let Err(error) = held {
-            eprintln!("{error}");
-            break;
-        }
         settle(&mut run, options.hold)?;
         let level = sample(&mut run, options)?;
         levels.push(level);
         eprintln!("{}", words(&before, &level, own_end));
+        if let Err(error) = held {
+            // What is there was measured.
+            eprintln!("{error}");
+            break;
+        }
         if is_interrupted() || available_bytes() < options.free_floor << 20 {
             eprintln!(
                 "stopped at {} clients: interrupted, or too little memory is free",

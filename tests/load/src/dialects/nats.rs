@@ -27,18 +27,19 @@ impl Dialect for Nats {
     }
 
     fn on_message(&self, stage: Stage, message: &[u8], person: Person, out: &mut Vec<u8>) -> Heard {
+        let is_asked = memchr::memmem::find(message, b"PING\r\n").is_some();
+        if is_asked {
+            frame::write(Opcode::Binary, b"PONG\r\n", out);
+        }
         match stage {
-            _ if message.starts_with(b"PING") => {
-                frame::write(Opcode::Binary, b"PONG\r\n", out);
-                Heard::Nothing
-            }
+            Stage::Live => Heard::Notified,
+            _ if is_asked => Heard::Nothing,
             Stage::Greeting if message.starts_with(b"INFO") => {
                 let lines = format!("CONNECT {{\"verbose\":false}}\r\nSUB u{} 1\r\nPING\r\n", person.audience);
                 frame::write(Opcode::Binary, lines.as_bytes(), out);
                 Heard::Greeted
             }
             Stage::Registering if message.starts_with(b"PONG") => Heard::Registered,
-            Stage::Live => Heard::Notified,
             _ => Heard::Refused,
         }
     }

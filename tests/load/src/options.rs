@@ -94,7 +94,7 @@ pub struct FillOptions {
     /// Clients of each level; 0: a tenth.
     #[arg(long, default_value_t = 0)]
     pub step: u32,
-    /// Seconds that each level is held before it is measured.
+    /// Seconds that each level is held before it is measured, up to five times while the server's memory changes.
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
     pub hold: f64,
     /// Clients that are being connected at a time.

@@ -12,6 +12,9 @@ use crate::server::Server;
 use serde_json::{Value, json};
 use std::time::Duration;
 
+/// How many times a level is held for memory that goes on changing.
+const LONGEST_REST: usize = 5;
+
 /// What is held at one level, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Level {
@@ -55,9 +58,17 @@ pub fn run(options: &FillOptions) -> Result<(), RunError> {
     Ok(report.tell(options.common.json.as_deref())?)
 }
 
-/// Lets what was begun come to rest.
+/// Waits until the server's memory is at rest: no more than a two-hundredth more or less than it was `seconds` ago.
 fn settle(run: &mut Run, seconds: f64) -> Result<(), RunError> {
-    run.crew.counts(Duration::from_secs_f64(seconds))?;
+    let mut last = run.server.resident_bytes().unwrap_or(0);
+    for _ in 0..LONGEST_REST {
+        run.crew.counts(Duration::from_secs_f64(seconds))?;
+        let now = run.server.resident_bytes().unwrap_or(0);
+        if last.abs_diff(now) <= now / 200 || is_interrupted() {
+            break;
+        }
+        last = now;
+    }
     Ok(())
 }
 

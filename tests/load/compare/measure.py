@@ -1,0 +1,90 @@
+"""The work that every peer is given, and what is read from it. One call of the load tool for each row."""
+
+import json
+import pathlib
+import subprocess
+from dataclasses import dataclass
+from typing import Callable
+
+from running import Running
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much work: clients that are held idle, that listen, and seconds of each measurement."""
+
+    idle: int
+    listening: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure: the load tool's options, and where its result stands."""
+
+    key: str
+    title: str
+    unit: str
+    less_is_better: bool
+    options: Callable[[Sizes], list[str]]
+    figure: Callable[[dict], float | None]
+    only_with_redis: bool = False
+
+
+def fill(sizes: Sizes) -> list[str]:
+    return ["fill", "-c", str(sizes.idle), "--step", str(sizes.idle), "--hold", "5"]
+
+
+def listen(*options: str) -> Callable[[Sizes], list[str]]:
+    return lambda sizes: ["listen", "-c", str(sizes.listening), "-d", str(sizes.seconds), *options]
+
+
+def broadcast(window: int) -> Callable[[Sizes], list[str]]:
+    # Few connections: over many, events of one audience overtake each other.
+    return lambda sizes: listen("-k", str(sizes.listening), "--window", str(window), "--connections", "8")(sizes)
+
+
+def churn(sizes: Sizes) -> list[str]:
+    return ["churn", "-c", "50", "-d", str(sizes.seconds)]
+
+
+TOLD = "notifications_per_server_cpu_second"
+ROWS = [
+    Row("memory", "process memory of an idle client", "bytes", True, fill, lambda result: result["server_bytes_each"]),
+    Row("redis", "Redis memory of a subscription", "bytes", True, fill, lambda result: result["redis_bytes_each"], True),
+    Row("connects", "new clients for each server CPU second", "clients", False, churn,
+        lambda result: result["clients_per_server_cpu_second"]),
+    Row("broadcast", "broadcast notifications for each server CPU second, one by one", "notifications", False,
+        broadcast(1), lambda result: result[TOLD]),
+    Row("queued", "broadcast notifications for each server CPU second, 64 under way", "notifications", False,
+        broadcast(64), lambda result: result[TOLD]),
+    Row("person", "one-person notifications for each server CPU second", "notifications", False,
+        listen("-k", "1"), lambda result: result[TOLD]),
+    Row("p50", "emitted to told at 1,000 a second, p50", "µs", True,
+        listen("-k", "1", "-R", "1000"), lambda result: result["delivery_us"]["p50"]),
+    Row("p99", "emitted to told at 1,000 a second, p99", "µs", True,
+        listen("-k", "1", "-R", "1000"), lambda result: result["delivery_us"]["p99"]),
+]
+
+
+def measure(load: pathlib.Path, running: Running, options: list[str]) -> dict:
+    """Runs the load tool once; its result, or `{"failed": why}`."""
+    common = ["--protocol", running.peer.protocol, "--target", f"127.0.0.1:{running.port}", "--server-pid", str(running.pid)]
+    common += ["--data", str(running.folder), "--json", "-"]
+    if options[0] == "fill" and running.peer.has_redis:
+        common += ["--redis", f"127.0.0.1:{running.redis_port}"]
+    try:
+        done = subprocess.run([load, *options, *common], capture_output=True, text=True, timeout=600)
+    except subprocess.TimeoutExpired:
+        return {"failed": "no result within ten minutes"}
+    if done.returncode:
+        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no word"}
+    return json.loads(done.stdout)
+
+
+def troubles(result: dict) -> dict[str, int]:
+    """What must be 0 in a fair run."""
+    counters = result.get("total", {}).get("counters", {})
+    found = {name: counters.get(name, 0) for name in ("lost", "refused", "failed", "rejected", "unanswered", "twice", "gaps")}
+    found["missing"] = int(result.get("missing") or 0)
+    return {name: count for name, count in found.items() if count}

@@ -1,0 +1,35 @@
+//! Ctrl+C: a run ends early, with what was measured.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// Watches for SIGINT and SIGTERM from now on; a second one ends the process at once.
+pub fn watch() {
+    std::thread::spawn(|| {
+        let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
+        runtime.block_on(async {
+            wait().await;
+            IS_INTERRUPTED.store(true, Relaxed);
+            wait().await;
+            std::process::exit(130);
+        });
+    });
+}
+
+/// Whether the run is to end.
+pub fn is_interrupted() -> bool {
+    IS_INTERRUPTED.load(Relaxed)
+}
+
+async fn wait() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

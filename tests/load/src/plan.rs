@@ -1,0 +1,90 @@
+//! What a run is made for, and how it is spread over processes and addresses.
+
+use crate::dialects::DialectSpec;
+use crate::orders::WorkerSpec;
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::ops::Range;
+use std::time::Duration;
+
+/// Clients of one process: 20,000 files are allowed in many places, some of which are for something else.
+const CLIENTS_OF_A_PROCESS: u32 = 19_000;
+/// Clients of one source address: half of the ports that a system gives out.
+const CLIENTS_OF_A_SOURCE: u32 = 10_000;
+
+/// What a crew is made for.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub dialect: DialectSpec,
+    pub targets: Vec<SocketAddrV4>,
+    pub clients: u32,
+    /// 0: as many as the clients ask for.
+    pub processes: u32,
+    /// 0: as many as the clients ask for.
+    pub sources: u8,
+    pub audience_size: u32,
+    pub run: u32,
+    pub late: Duration,
+    /// How far apart the numbers of two processes' first clients are; none: they follow one another.
+    pub apart: Option<u32>,
+}
+
+impl Plan {
+    /// The clients of each process, by number. No audience is cut by two processes, unless it is larger than one.
+    pub fn shares(&self) -> Vec<Range<u32>> {
+        let processes = match self.processes {
+            0 => self.clients.div_ceil(CLIENTS_OF_A_PROCESS).max(1),
+            given => given,
+        };
+        let is_whole = self.audience_size <= self.clients / processes;
+        let bound = |process: u32| {
+            let number = (u64::from(self.clients) * u64::from(process) / u64::from(processes)) as u32;
+            if is_whole && process < processes { number - number % self.audience_size } else { number }
+        };
+        (0..processes).map(|process| bound(process)..bound(process + 1)).collect()
+    }
+
+    /// What a process is told of it.
+    pub fn spec(&self, place: usize, clients: &Range<u32>) -> WorkerSpec {
+        let sources = match self.sources {
+            0 => self.clients.div_ceil(CLIENTS_OF_A_SOURCE).min(250) as u8,
+            given => given.min(250),
+        };
+        WorkerSpec {
+            dialect: self.dialect.clone(),
+            targets: self.targets.clone(),
+            sources: (1..=sources).map(|last| Ipv4Addr::new(127, 0, 1, last)).collect(),
+            first: self.apart.map_or(clients.start, |apart| apart * place as u32),
+            audience_size: self.audience_size,
+            run: self.run,
+            late: self.late.as_nanos() as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialects::{Credentials, Protocol};
+
+    fn plan(clients: u32, processes: u32, audience_size: u32) -> Plan {
+        let (project, event, credentials) = (String::new(), String::new(), Credentials::default());
+        let dialect =
+            DialectSpec { protocol: Protocol::Stock, project, event, credentials, is_plain: false, payload: 0 };
+        let (targets, late, apart) = (Vec::new(), Duration::ZERO, None);
+        Plan { dialect, targets, clients, processes, sources: 0, audience_size, run: 0, late, apart }
+    }
+
+    #[test]
+    fn every_client_is_in_one_process_and_no_audience_is_cut() {
+        assert_eq!(plan(60, 2, 20).shares(), [0..20, 20..60]);
+        assert_eq!(plan(10, 3, 1).shares(), [0..3, 3..6, 6..10]);
+        assert_eq!(plan(10, 3, 10).shares(), [0..3, 3..6, 6..10]);
+        assert_eq!(plan(40_000, 0, 1).shares().len(), 3);
+    }
+
+    #[test]
+    fn clients_come_from_as_many_addresses_as_their_ports_ask_for() {
+        let sources = |clients| plan(clients, 1, 1).spec(0, &(0..clients)).sources.len();
+        assert_eq!([sources(1), sources(10_000), sources(10_001)], [1, 1, 2]);
+    }
+}

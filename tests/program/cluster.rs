@@ -3,6 +3,7 @@
 use crate::support::account::{What, account};
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{Listener, Publisher, emit_end, nodes};
+use crate::support::node::is_named_program;
 use crate::support::{Node, RedisServer, emit};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -69,8 +70,8 @@ async fn four_nodes_tell_one_order_under_the_load_of_three_publishers() {
     for node in &nodes {
         listeners.push(Listener::start(node).await);
     }
-    // Somewhat more than 2,000 a second together, where the machine has the time; each at a node of its own.
-    let (batch, pace) = (25, Duration::from_millis(36));
+    // Somewhat more than 2,000 a second together, each at a node of its own.
+    let (batch, pace) = (25, Duration::from_millis(35));
     let start = Instant::now();
     let publishers: Vec<Publisher> =
         nodes.iter().zip(0..3).map(|(node, number)| Publisher::start(node, number, batch, pace)).collect();
@@ -87,4 +88,6 @@ async fn four_nodes_tell_one_order_under_the_load_of_three_publishers() {
     let spent: Duration = nodes.iter().map(Node::processor_time).sum();
     println!("order: {rate:.0} emits a second, {:.1} s of the processor", spent.as_secs_f64());
     assert!(orders.iter().all(|order| *order == orders[0]));
+    // A build for debugging may not have the time for it on a busy machine.
+    assert!(rate > 2000.0 || !is_named_program(), "only {rate:.0} emits a second");
 }

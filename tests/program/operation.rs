@@ -1,7 +1,7 @@
 //! What an operator sees and relies on: health, metrics, the data folder, the command line.
 
 use crate::support::client::{Client, conditional, entry};
-use crate::support::node::{PROGRAM, command, wait};
+use crate::support::node::{command, program, wait};
 use crate::support::raw::{masked_frame, upgrade_request};
 use crate::support::{Node, RawSocket, Tokens, emit, eventually, request};
 use serde_json::json;
@@ -151,7 +151,7 @@ async fn a_data_folder_left_by_a_killed_node_opens_again_with_its_keys() {
 async fn the_command_line_issues_tokens_beside_a_running_node() {
     let node = Node::start(&[]);
     let token = |words: &[&str]| {
-        let output = Command::new(PROGRAM)
+        let output = Command::new(program())
             .arg("token")
             .args(words)
             .env("CARILLON__DATA__DIR", node.directory())

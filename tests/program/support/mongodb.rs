@@ -3,7 +3,7 @@
 //! Our own is nx-27017, a server of MongoDB's wire protocol; `CARILLON_TEST_NX_27017` names the program (`tests/run`
 //! installs it). Where neither is named, the tests that need one pass unrun, and say so.
 
-use super::node::{PROGRAM, command, wait};
+use super::node::{command, program, wait};
 use super::{DEADLINE, Node, Tokens};
 use carillon::catalogue::MongoCatalogue;
 use mongodb::bson::{Document, doc};
@@ -180,7 +180,7 @@ impl Drop for Server {
 
 /// Starts the program with a word of its command line, to run beside others.
 pub fn spawn(database: &Database, words: &[&str]) -> Child {
-    let mut child = Command::new(PROGRAM);
+    let mut child = Command::new(program());
     for (name, value) in database.settings(&[]) {
         child.env(format!("CARILLON__{name}"), value);
     }

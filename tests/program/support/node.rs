@@ -11,8 +11,18 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
+/// Names another binary than the one that was built with the tests, such as a release build for tests of speed.
+const OTHER_PROGRAM: &str = "CARILLON_TEST_PROGRAM";
+
 /// The binary under test.
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_carillon");
+pub fn program() -> String {
+    std::env::var(OTHER_PROGRAM).unwrap_or_else(|_| env!("CARGO_BIN_EXE_carillon").to_owned())
+}
+
+/// Whether the binary under test is one that was named, which may be held to its speed.
+pub fn is_named_program() -> bool {
+    std::env::var_os(OTHER_PROGRAM).is_some()
+}
 
 /// How often a process is looked at: often enough that no test waits for the look.
 const POLL: Duration = Duration::from_millis(5);
@@ -36,10 +46,10 @@ impl Node {
     /// Starts a node that may have so many open files.
     pub fn start_with_open_files(most: u32) -> Node {
         let directory = tempfile::tempdir().expect("a directory for the node's data");
-        let program = command(directory.path(), &[]);
+        let node = command(directory.path(), &[]);
         let mut shell = Command::new("sh");
-        shell.args(["-c", &format!("ulimit -n {most} && exec \"$0\""), PROGRAM]).stdin(Stdio::null());
-        shell.envs(program.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
+        shell.args(["-c", &format!("ulimit -n {most} && exec \"$0\""), &program()]).stdin(Stdio::null());
+        shell.envs(node.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
         Node::launch(directory, shell)
     }
 
@@ -190,7 +200,7 @@ fn system_file(directory: &Path, path: &str) -> PathBuf {
 
 /// The program on a data directory, on a free port, not yet started.
 pub fn command(directory: &Path, settings: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(PROGRAM);
+    let mut command = Command::new(program());
     command
         .env("CARILLON__HTTP__BIND", "127.0.0.1:0")
         .env("CARILLON__HTTP__WORKERS", "2")

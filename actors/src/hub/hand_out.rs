@@ -6,17 +6,14 @@ use super::{Incoming, SessionHub, Tell, Telling};
 use crate::passage::Passage;
 use crate::registry::{Answer, Answers, Leg};
 use crate::session::{Deliver, Subscribed, Unsubscribed, release_orphans};
-use std::future::Future;
-use std::pin::pin;
 use std::task::Context as TaskContext;
 
 /// Frames and answers handed out in one turn, after which they are written and sockets are looked at: a storm of
 /// broadcasts must not keep pings and other clients waiting. Frames that are joined count once.
 const HANDED_OUT_A_TURN: usize = 16_384;
 
-/// From how many sessions on an emit is worth waiting for the next one: writing to them takes far longer than a round of
-/// the worker's other tasks, and what comes in that round is written together with it.
-const WORTH_WAITING_FOR: usize = 256;
+/// From how many sessions on writing an emit takes far longer than others need to catch up with it.
+const BROADCAST_SESSIONS: usize = 256;
 
 /// What is under way in one turn: the last frames, which the next may still join, and the room that they take up to here.
 struct HandingOut {
@@ -26,19 +23,22 @@ struct HandingOut {
 }
 
 impl SessionHub {
-    /// Lets the worker's other tasks and sockets have a round before a broadcast is handed out, once; `true`: not yet.
+    /// Whether the broadcast in front is kept for those that are expected to follow at once.
     pub(super) fn waits_for_company(&mut self, task: &mut TaskContext<'_>) -> bool {
-        let is_broadcast = match self.incoming.front() {
-            Some(Incoming::Tell(message)) => message.tellings.iter().any(|t| t.sessions.len() >= WORTH_WAITING_FOR),
+        self.is_broadcast_next() && self.company.is_awaited(self.incoming.len(), task)
+    }
+
+    fn is_broadcast_next(&self) -> bool {
+        match self.incoming.front() {
+            Some(Incoming::Tell(message)) => message.tellings.iter().any(|t| t.sessions.len() >= BROADCAST_SESSIONS),
             _ => false,
-        };
-        self.is_waiting = is_broadcast && !self.is_waiting;
-        // Wakes this task behind all that are ready, those of sockets included.
-        self.is_waiting && pin!(tokio::task::yield_now()).poll(task).is_pending()
+        }
     }
 
     /// Hands out what the registry said, in its order, up to a turn's worth.
     pub(super) fn hand_out(&mut self) {
+        let is_broadcast = self.is_broadcast_next();
+        let before = self.incoming.len();
         let mut turn = HandingOut { left: HANDED_OUT_A_TURN, last: None, held: Vec::new() };
         while turn.left > 0 {
             match self.incoming.pop_front() {
@@ -52,6 +52,9 @@ impl SessionHub {
             }
         }
         self.deliver_last(&mut turn);
+        if is_broadcast {
+            self.company.expect(before - self.incoming.len());
+        }
     }
 
     fn tell(&mut self, message: Tell, turn: &mut HandingOut) {

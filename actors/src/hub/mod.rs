@@ -4,6 +4,7 @@
 //! sockets, then one write per session that has something to say, then one message to the registry. It never matches
 //! and never reads the JSON of emits; it knows neither bus nor catalogue. Its neighbours are `session/` and `registry/`.
 
+mod company;
 mod expiry;
 mod hand_out;
 mod joined;
@@ -23,6 +24,7 @@ use crate::session::session_ref::SessionRef;
 use crate::session::{Close, Feed, Grant, Open, RefreshRequest, RefreshResult, Seat, Session, SessionContext};
 use actix::prelude::*;
 use bytes::{Bytes, BytesMut};
+use company::Company;
 use expiry::ExpiryQueue;
 use futures::future::LocalBoxFuture;
 use poller::{Poller, Readiness};
@@ -62,8 +64,7 @@ pub struct SessionHub {
     /// What the registry said, in its order: one queue, since an answer must not overtake a notification. Bounded as
     /// the mailbox that it comes from, by the registry.
     incoming: VecDeque<Incoming>,
-    /// Whether the broadcast in front has let others have a round.
-    is_waiting: bool,
+    company: Company,
     expiry: ExpiryQueue,
     /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
     farewells: ExpiryQueue,
@@ -147,7 +148,7 @@ impl SessionHub {
             poller: None,
             ready: Vec::new(),
             incoming: VecDeque::new(),
-            is_waiting: false,
+            company: Company::default(),
             expiry: ExpiryQueue::default(),
             farewells: ExpiryQueue::default(),
             walk: Walk::default(),

@@ -26,15 +26,16 @@ impl ActorFuture<SessionHub> for Turn {
         task: &mut TaskContext<'_>,
     ) -> Poll<()> {
         hub.read_clock();
-        if hub.waits_for_company(task) {
-            return Poll::Pending;
+        let is_kept = hub.waits_for_company(task);
+        if !is_kept {
+            hub.hand_out();
         }
-        hub.hand_out();
         hub.on_unread();
         hub.walk();
         let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
         hub.settle(ctx);
-        if !is_drained || !hub.incoming.is_empty() || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
+        let has_incoming = !is_kept && !hub.incoming.is_empty();
+        if !is_drained || has_incoming || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
             task.waker().wake_by_ref();
         }
         Poll::Pending

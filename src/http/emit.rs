@@ -64,7 +64,7 @@ async fn read_call(
 ) -> Result<Call, HttpError> {
     if doors.is_draining() {
         // Its sessions are told to go: a 200 would promise what nobody here can be told any more.
-        return Err(stopped());
+        return Err(HttpError::stopping());
     }
     let headers = request.headers();
     if headers.contains_key(header::CONTENT_LENGTH) && headers.contains_key(header::TRANSFER_ENCODING) {
@@ -224,7 +224,7 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
         .into_iter()
         .map(|refused| match refused {
             Some(error) => Err(error),
-            None => results.next().map_or_else(|| Err(stopped()), of_result),
+            None => results.next().map_or_else(|| Err(HttpError::stopping()), of_result),
         })
         .collect();
     for answer in &answers {
@@ -237,17 +237,12 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
     match answers.into_iter().next() {
         Some(Err(error)) => error.response(),
         Some(answer) => HttpResponse::Ok().content_type("application/json").body(answer_body(&answer)),
-        None => stopped().response(),
+        None => HttpError::stopping().response(),
     }
 }
 
 fn of_result(result: EmitResult) -> Result<Emitted, HttpError> {
     result.map_err(HttpError::of_emit)
-}
-
-fn stopped() -> HttpError {
-    let message = "the node stops: nothing was told, try again";
-    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
 }
 
 fn answer_body(answer: &Result<Emitted, HttpError>) -> String {

@@ -14,7 +14,7 @@ mod fingerprint;
 mod group;
 mod groups;
 mod id_table;
-mod interner;
+pub(super) mod interner;
 mod places;
 mod programs;
 mod ranges;
@@ -25,18 +25,19 @@ mod terms;
 mod tests;
 mod visit;
 
-use crate::condition::{Condition, Expression, document::Document};
+use crate::condition::{Condition, Effort, Expression, document::Document};
 use crate::session::session_ref::SessionRef;
 use cover::Posting;
 use fingerprint::{Fingerprint, Fingerprints};
 use group::{Identity, Member, Seat};
 use groups::{Groups, Left};
+use hashbrown::HashSet;
 use places::Places;
 use programs::Programs;
 use std::rc::Rc;
 use subscriptions::Subscriptions;
-use terms::{Class, Term};
-use visit::Visit;
+use terms::Term;
+use visit::{Steps, Visit, retry, tell};
 
 /// Groups under a key that are counted to weigh it against another: beyond these both are crowded.
 const CROWD: usize = 16;
@@ -53,6 +54,23 @@ pub struct DeliveryId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SubscriptionId(pub u32);
 
+/// What a find left open: to find out would have taken more steps than an emit may take.
+#[derive(Debug, Default)]
+#[must_use = "who may have missed something is told so"]
+pub struct Undecided {
+    /// Groups whose program could not be run.
+    groups: Vec<u32>,
+    /// Places that could not be looked up.
+    places: HashSet<u32>,
+}
+
+impl Undecided {
+    /// Whether everything was found out.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty() && self.places.is_empty()
+    }
+}
+
 /// The index.
 #[derive(Default)]
 pub struct SubscriptionIndex {
@@ -63,6 +81,7 @@ pub struct SubscriptionIndex {
     subscriptions: Subscriptions,
     /// Numbers the finds, from 1: what this one has seen carries its number.
     emit: u32,
+    steps: Steps,
 }
 
 /// Where a posting goes.
@@ -112,28 +131,57 @@ impl SubscriptionIndex {
 
     /// Calls `on_match` once for each subscription of `channel` whose condition the event data meets. Those that were
     /// found by the same look-up and check and have the same delivery come one after the other; equal conditions
-    /// with one delivery always do.
+    /// with one delivery always do. Answers what it could not find out within the bounds of an emit.
     pub fn find(
         &mut self,
         channel: ChannelId,
         document: &Document<'_>,
         on_match: &mut dyn FnMut(DeliveryId, SessionRef),
-    ) {
+    ) -> Undecided {
         self.begin_emit();
-        let SubscriptionIndex { fingerprints, places, programs, groups, subscriptions, emit } = self;
-        let mut visit = Visit { programs, groups, subscriptions, document, emit: *emit, on_match };
-        for (id, place) in places.of_channel(channel) {
-            match place.class {
-                Class::Equal => {
-                    document.for_each_candidate(places.path(place), &mut |value| {
-                        visit.key(fingerprints.of_value(id, |state| value.hash_canonical(state)));
-                    });
-                }
-                Class::Ranged => places.for_each_bound_met(id, document, &mut |bound| {
-                    visit.key(fingerprints.of_place(bound));
-                }),
-                Class::Present if !document.has(places.path(place)) => (),
-                Class::Present | Class::Always => visit.key(fingerprints.of_place(id)),
+        let SubscriptionIndex { fingerprints, places, programs, groups, subscriptions, .. } = self;
+        let (emit, steps) = (self.emit, self.steps);
+        let mut visit = Visit {
+            fingerprints,
+            places,
+            programs,
+            groups,
+            subscriptions,
+            document,
+            emit,
+            steps,
+            on_match,
+            postponed: Vec::new(),
+        };
+        let mut postponed = Vec::new();
+        for (id, _) in places.of_channel(channel) {
+            if !visit.place(id, &Effort::of(steps.free)) {
+                postponed.push(id);
+            }
+        }
+        let places = retry(steps.emit, postponed, |id, effort| visit.place(id, effort));
+        let postponed = std::mem::take(&mut visit.postponed);
+        let groups = retry(steps.emit, postponed, |group, effort| visit.group(group, effort));
+        Undecided { groups, places: places.into_iter().collect() }
+    }
+
+    /// Calls `on_subscription` once for each subscription that the last find neither told nor could tell it need not.
+    /// Where a place could not be looked up, looks at every group of the index, once.
+    pub fn for_each_undecided(
+        &mut self,
+        undecided: &Undecided,
+        on_subscription: &mut dyn FnMut(DeliveryId, SessionRef),
+    ) {
+        let SubscriptionIndex { places, groups, subscriptions, emit, .. } = self;
+        for &group in &undecided.groups {
+            tell(&groups.look(group).0, groups.members(group), subscriptions, *emit, on_subscription);
+        }
+        if undecided.places.is_empty() {
+            return;
+        }
+        for (identity, place, members) in groups.iter() {
+            if undecided.places.contains(&places.listed_of(place)) && !groups.is_visited(identity.key, *emit) {
+                tell(&identity, members, subscriptions, *emit, on_subscription);
             }
         }
     }
@@ -149,11 +197,7 @@ impl SubscriptionIndex {
         let SubscriptionIndex { places, groups, subscriptions, emit, .. } = self;
         let meant = groups.iter().filter(|(_, place, _)| is_meant(places.channel(*place)));
         for (identity, _, members) in meant {
-            for member in members {
-                if !identity.several || subscriptions.tell_first(member.subscription, *emit) {
-                    on_subscription(identity.delivery, member.target);
-                }
-            }
+            tell(&identity, members, subscriptions, *emit, on_subscription);
         }
     }
 

@@ -26,6 +26,7 @@ mod refresh;
 mod register;
 mod register_refusals;
 mod shutdown;
+mod storms;
 mod support;
 mod system_limits;
 mod unregister;

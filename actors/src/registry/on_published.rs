@@ -158,6 +158,8 @@ impl SessionRegistry {
         let undecided = self.index.find(id, document, &mut |delivery, session| met.add(delivery, session));
         if !undecided.is_empty() {
             self.index.for_each_undecided(&undecided, &mut |delivery, session| open.add(delivery, session));
+        }
+        if open.count > 0 {
             self.counters.count_limit(Limit::ConditionSteps);
             self.counters.count_gaps(GapReason::ConditionTooCostly, open.count as u64);
         }

@@ -160,3 +160,22 @@ impl Session {
         self.queue(frame::text_frame(payload), ctx);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_other_threads_do_in_the_meantime_is_not_charged() {
+        let start = processor_time();
+        let others = std::thread::spawn(|| while processor_time() < Duration::from_millis(50) {});
+        others.join().expect("it ends by itself");
+        assert!(processor_time().saturating_sub(start) < Duration::from_millis(40));
+    }
+
+    #[test]
+    fn what_this_thread_does_is_charged() {
+        let start = processor_time();
+        while processor_time() == start {}
+    }
+}

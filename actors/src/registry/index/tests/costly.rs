@@ -42,7 +42,7 @@ fn many_costly_conditions_together_take_no_more_than_an_emit_may_and_cheap_ones_
     let (told, open) = find(&mut index, &wide("1", 100_000));
     assert!([100, 101, 102].iter().all(|cheap| told.contains(cheap)));
     // Each takes some 300,000 steps.
-    assert_eq!((told.len(), open.len()), (103 - open.len(), 98), "{told:?}");
+    assert_eq!((told.len(), open.len()), (4, 99), "{told:?}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Effort {
     pub(super) fn is_spent_by_passing(&self) -> bool {
         let passed = self.passed.get() + 1;
         self.passed.set(passed);
-        self.is_spent_by(usize::from(passed % PASSED_A_STEP == 0))
+        self.is_spent_by(usize::from(passed.is_multiple_of(PASSED_A_STEP)))
     }
 }
 

@@ -40,6 +40,7 @@ async fn serve(address: String) -> io::Result<()> {
         send_buffer_bytes: 4 * MESSAGE_BYTES,
         message_bytes: MESSAGE_BYTES,
         messages_per_second: u32::MAX,
+        register_milliseconds: 0,
         subscriptions: 0,
     };
     let counters = Arc::new(Counters::default());

@@ -3,7 +3,7 @@
 //! Reads `{"criteria": …, "data": …}` on standard input and prints `true`, `false` or `error CODE message` for each.
 
 use actors::condition::document::{Document, Value};
-use actors::condition::{Condition, ConditionError};
+use actors::condition::{Condition, ConditionError, Effort};
 use actors::protocol::codes::ErrorCode;
 use std::io::{self, BufRead, BufWriter, Write};
 
@@ -25,7 +25,10 @@ fn answer(line: &str) -> String {
         return error_line(ErrorCode::InvalidJson, "a line has criteria and data");
     };
     match (Condition::parse(criteria), Document::parse(data)) {
-        (Ok(condition), Ok(data)) => condition.matches(&data).to_string(),
+        (Ok(condition), Ok(data)) => match condition.matches(&data, &Effort::default()) {
+            Some(matches) => matches.to_string(),
+            None => error_line(ErrorCode::ConditionTooLarge, "the condition takes too many steps on this data"),
+        },
         (Err(ConditionError::Invalid(message)), _) => error_line(ErrorCode::ConditionInvalid, &message),
         (Err(ConditionError::TooLarge(message)), _) => error_line(ErrorCode::ConditionTooLarge, &message),
         (_, Err(error)) => error_line(ErrorCode::InvalidJson, &error.to_string()),

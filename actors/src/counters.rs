@@ -62,13 +62,14 @@ pub enum Limit {
     IdempotencyKeys,
     QueuedBytes,
     HttpConnections,
-    RegisterTime,
+    RegisterMilliseconds,
     TcpMemoryPercent,
+    ConditionSteps,
 }
 
 impl Limit {
     /// Every limit, in the order of their numbers.
-    pub const ALL: [Limit; 15] = [
+    pub const ALL: [Limit; 16] = [
         Limit::MessageBytes,
         Limit::MessagesPerSecond,
         Limit::Subscriptions,
@@ -82,8 +83,9 @@ impl Limit {
         Limit::IdempotencyKeys,
         Limit::QueuedBytes,
         Limit::HttpConnections,
-        Limit::RegisterTime,
+        Limit::RegisterMilliseconds,
         Limit::TcpMemoryPercent,
+        Limit::ConditionSteps,
     ];
 
     /// The setting's key, or the limit's own name where it follows from the system or is fixed.
@@ -102,8 +104,9 @@ impl Limit {
             Limit::IdempotencyKeys => "idempotency_keys",
             Limit::QueuedBytes => "queued_bytes",
             Limit::HttpConnections => "http_connections",
-            Limit::RegisterTime => "register_time",
+            Limit::RegisterMilliseconds => "register_milliseconds",
             Limit::TcpMemoryPercent => "tcp_memory_percent",
+            Limit::ConditionSteps => "condition_steps",
         }
     }
 }

@@ -6,7 +6,7 @@
 #[path = "../../actors/src/condition/matches/naive.rs"]
 mod naive;
 
-use actors::condition::Condition;
+use actors::condition::{Condition, Effort};
 use actors::condition::document::Document;
 use actors::condition::selection::Selection;
 use actors::registry::index::{ChannelId, DeliveryId, SubscriptionIndex};
@@ -132,7 +132,7 @@ fn check(asked: &str, data: &str) -> Option<bool> {
         assert!(Document::parse(text).is_ok(), "not JSON: {text}");
     }
     let condition = condition.ok()?;
-    let held = condition.matches(&document);
+    let held = condition.matches(&document, &Effort::default())?;
     assert_eq!(found(&[condition.clone()], &document), usize::from(held), "the index and the matcher differ");
     // A condition next to others, one of which asks the same.
     let beside = [condition.clone(), Condition::parse("{}").expect("valid"), condition];
@@ -147,7 +147,8 @@ fn found(conditions: &[Condition], document: &Document<'_>) -> usize {
     let insert = |condition: &Condition| index.insert(ChannelId(0), Some(condition.clone()), DeliveryId(0), target);
     let ids: Vec<_> = conditions.iter().map(insert).collect();
     let mut found = 0;
-    index.find(ChannelId(0), document, &mut |_, _| found += 1);
+    let undecided = index.find(ChannelId(0), document, &mut |_, _| found += 1);
+    assert!(undecided.is_empty(), "the matcher decides what the index does not");
     for id in ids {
         assert!(index.remove(id, target).is_some());
     }

@@ -3,7 +3,7 @@
 //! A 200 says that the bus has taken the order: every node that hears the bus carries it out, this one too.
 
 use super::Doors;
-use super::call::{self, invalid, stopped};
+use super::call::{self, invalid};
 use super::error::HttpError;
 use crate::auth::{MAX_SUBJECT_BYTES, Scope};
 use crate::catalogue::{self, CatalogueError, Key, ProjectName};
@@ -107,7 +107,12 @@ fn read_member(body: &[u8], name: &str, most: usize) -> Result<String, HttpError
 
 /// Has the bus tell all nodes.
 async fn announce(doors: &Doors, order: Control) -> Result<(), HttpError> {
-    doors.announcer.send(Announce(order)).await.map_err(|_| stopped())?.map_err(|_| HttpError::bus_unavailable())
+    doors
+        .announcer
+        .send(Announce(order))
+        .await
+        .map_err(|_| HttpError::stopping())?
+        .map_err(|_| HttpError::bus_unavailable())
 }
 
 fn answer(outcome: Result<Value, HttpError>) -> HttpResponse {

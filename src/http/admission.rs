@@ -73,7 +73,7 @@ impl Admission {
     pub fn full(&self) -> HttpError {
         self.counters.count_limit(Limit::Sessions);
         let message = "the node has as many sessions as it may: try again, or another node";
-        HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
+        HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message)
     }
 
     fn too_many(&self, limit: Limit) -> HttpError {

@@ -24,7 +24,7 @@ const BODY_PATIENCE: Duration = Duration::from_secs(10);
 pub(super) fn check_open(doors: &Doors, request: &HttpRequest) -> Result<(), HttpError> {
     if doors.is_draining() && doors.settings.bus.kind == BusKind::Local {
         // Its sessions are told to go: a 200 would promise what nobody can be told any more.
-        return Err(stopped());
+        return Err(HttpError::stopping());
     }
     let headers = request.headers();
     if headers.contains_key(header::CONTENT_LENGTH) && headers.contains_key(header::TRANSFER_ENCODING) {
@@ -109,10 +109,4 @@ fn late() -> HttpError {
 /// 400, `INVALID_JSON`.
 pub(super) fn invalid(message: impl Into<String>) -> HttpError {
     HttpError::bad_request(ErrorCode::InvalidJson, message)
-}
-
-/// What is answered where nobody is left to do it.
-pub(super) fn stopped() -> HttpError {
-    let message = "the node stops: nothing was told, try again";
-    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
 }

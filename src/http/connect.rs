@@ -4,7 +4,7 @@
 //! closes the connection, and what was pipelined behind it is dropped unread.
 
 use super::Doors;
-use super::error::{HttpError, RETRY_AFTER_SECONDS};
+use super::error::HttpError;
 use super::handshake::Handshake;
 use crate::auth::{ApiToken, Scope, TokenError, UserToken};
 use crate::catalogue::KeyUse;
@@ -77,11 +77,7 @@ async fn admit<'a>(doors: &Doors, request: &'a Request) -> Result<(Handshake<'a>
 }
 
 fn check_draining(doors: &Doors) -> Result<(), HttpError> {
-    if doors.is_draining() {
-        let message = "the node stops: try again, or another node";
-        return Err(HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message));
-    }
-    Ok(())
+    if doors.is_draining() { Err(HttpError::stopping()) } else { Ok(()) }
 }
 
 fn check_origin(doors: &Doors, request: &Request) -> Result<(), HttpError> {
@@ -128,16 +124,13 @@ fn end_of_session(doors: &Doors, expires_at: u64) -> u64 {
 fn write_refusal(head: &mut BytesMut, error: &HttpError) {
     let (status, body) = (error.status, error.body());
     let mut lines = format!(
-        "HTTP/1.1 {} {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n",
+        "HTTP/1.1 {} {}\r\nContent-Length: {}\r\nConnection: close\r\n",
         status.as_u16(),
         status.canonical_reason().unwrap_or_default(),
         body.len()
     );
-    if error.is_retryable() {
-        lines.push_str(&format!("Retry-After: {RETRY_AFTER_SECONDS}\r\n"));
-    }
-    if status == StatusCode::UPGRADE_REQUIRED {
-        lines.push_str("Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+    for (name, value) in error.headers() {
+        lines.push_str(&format!("{name}: {value}\r\n"));
     }
     head.extend_from_slice(lines.as_bytes());
     head.extend_from_slice(b"\r\n");

@@ -8,7 +8,6 @@ use super::error::HttpError;
 use actix_http::ConnectionType;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::StatusCode;
 use actix_web::middleware::Next;
 use actix_web::{Error, web};
 use actors::counters::{Counters, Limit};
@@ -47,7 +46,7 @@ pub async fn doorkeeper(
     let mut response = if is_too_many && !is_watch {
         doors.counters.count_limit(Limit::HttpConnections);
         let message = "the node has as many HTTP connections as it keeps open files for: use fewer, or try again";
-        let error = HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message);
+        let error = HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message);
         request.into_response(error.response())
     } else {
         next.call(request).await?.map_into_boxed_body()

@@ -1,7 +1,7 @@
 //! The emit route: who calls, what they say, and the emitter's answer in the caller's shape (docs/protocol.md §6).
 
 use super::Doors;
-use super::call::{self, stopped};
+use super::call;
 use super::emit_body::{Item, read_emits};
 use super::error::HttpError;
 use crate::auth::{ApiToken, EventUse, Scope};
@@ -98,7 +98,7 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
         .into_iter()
         .map(|refused| match refused {
             Some(error) => Err(error),
-            None => results.next().map_or_else(|| Err(stopped()), of_result),
+            None => results.next().map_or_else(|| Err(HttpError::stopping()), of_result),
         })
         .collect();
     for answer in &answers {
@@ -111,7 +111,7 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
     match answers.into_iter().next() {
         Some(Err(error)) => error.response(),
         Some(answer) => HttpResponse::Ok().content_type("application/json").body(answer_body(&answer)),
-        None => stopped().response(),
+        None => HttpError::stopping().response(),
     }
 }
 

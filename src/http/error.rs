@@ -4,12 +4,12 @@ use crate::auth::{EventError, TokenError};
 use crate::catalogue::KeyUse;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header;
+use actix_web::http::header::{self, HeaderName};
 use actors::emitter::EmitError;
 use actors::protocol::codes::ErrorCode;
 
 /// How long a backend waits before it tries again, in seconds.
-pub const RETRY_AFTER_SECONDS: u32 = 1;
+const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// An error on its way out: `{"success":false,"statusCode":…,"errors":[{"code":…,"message":…}]}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,17 @@ impl HttpError {
     /// 400.
     pub fn bad_request(code: ErrorCode, message: impl Into<String>) -> HttpError {
         HttpError::new(StatusCode::BAD_REQUEST, code, message)
+    }
+
+    /// 503.
+    pub fn unavailable(code: ErrorCode, message: impl Into<String>) -> HttpError {
+        HttpError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
+    }
+
+    /// What a node that stops answers at every door.
+    pub fn stopping() -> HttpError {
+        let message = "the node stops: nothing was done, try again or go to another node";
+        HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message)
     }
 
     /// What a refused token is answered: 401, or 403 for a good token that may not do this.
@@ -70,6 +81,20 @@ impl HttpError {
         matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
     }
 
+    /// The headers that go with the status, the body's type among them.
+    pub fn headers(&self) -> Vec<(HeaderName, String)> {
+        let mut headers = vec![(header::CONTENT_TYPE, "application/json".to_owned())];
+        if self.is_retryable() {
+            headers.push((header::RETRY_AFTER, RETRY_AFTER_SECONDS.to_string()));
+        }
+        if self.status == StatusCode::UPGRADE_REQUIRED {
+            // RFC 9110 §15.5.22 and RFC 6455 §4.4: to what, and to which version of it.
+            headers.push((header::UPGRADE, "websocket".to_owned()));
+            headers.push((header::SEC_WEBSOCKET_VERSION, "13".to_owned()));
+        }
+        headers
+    }
+
     /// The body.
     pub fn body(&self) -> String {
         let message = serde_json::Value::from(self.message.as_str());
@@ -83,9 +108,9 @@ impl HttpError {
     /// The whole answer.
     pub fn response(&self) -> HttpResponse {
         let mut response = HttpResponse::build(self.status);
-        if self.is_retryable() {
-            response.insert_header((header::RETRY_AFTER, RETRY_AFTER_SECONDS.to_string()));
+        for header in self.headers() {
+            response.insert_header(header);
         }
-        response.content_type("application/json").body(self.body())
+        response.body(self.body())
     }
 }

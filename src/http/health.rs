@@ -15,16 +15,15 @@ pub async fn live() -> HttpResponse {
 /// `GET /readyz`: the node takes clients and tells them everything.
 pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
     if doors.is_stopping() {
-        let message = "the node stops";
-        return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
+        return HttpError::stopping().response();
     }
     if !doors.authenticator.is_ready() {
         let message = "the catalogue has not answered since the node's start";
-        return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message).response();
+        return HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message).response();
     }
     if !doors.bus_health.is_ready() {
         let message = "the bus is out of reach: sessions stay, emits are refused";
-        return HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::BusUnavailable, message).response();
+        return HttpError::unavailable(ErrorCode::BusUnavailable, message).response();
     }
     HttpResponse::Ok().json(json!({"status": "ready"}))
 }
@@ -50,11 +49,7 @@ pub async fn product() -> HttpResponse {
 /// `GET /ws` without an upgrade.
 pub async fn upgrade_required() -> HttpResponse {
     let message = "open a WebSocket here: send Upgrade: websocket";
-    let mut response = HttpError::new(StatusCode::UPGRADE_REQUIRED, ErrorCode::UnknownMessage, message).response();
-    let headers = response.headers_mut();
-    headers.insert(header::UPGRADE, header::HeaderValue::from_static("websocket"));
-    headers.insert(header::SEC_WEBSOCKET_VERSION, header::HeaderValue::from_static("13"));
-    response
+    HttpError::new(StatusCode::UPGRADE_REQUIRED, ErrorCode::UnknownMessage, message).response()
 }
 
 /// Another method than the one that is allowed at a path (RFC 9110 §15.5.6).

@@ -260,6 +260,7 @@ fn session_settings(settings: &Settings, node: Arc<str>) -> SessionSettings {
         send_buffer_bytes: settings.session.send_buffer_bytes,
         message_bytes: settings.limits.message_bytes,
         messages_per_second: settings.limits.messages_per_second,
+        register_milliseconds: settings.limits.register_milliseconds,
         subscriptions: settings.limits.subscriptions,
     }
 }

@@ -46,6 +46,7 @@ impl Settings {
             bound("limits.message_bytes", limits.message_bytes as u64, 1_024..=LONGEST_JSON),
             bound("limits.subscriptions", limits.subscriptions as u64, 1..=10_000),
             bound("limits.messages_per_second", limits.messages_per_second.into(), 1..=1_000_000),
+            bound("limits.register_milliseconds", limits.register_milliseconds.into(), 1..=60_000),
             bound("limits.sessions", limits.sessions as u64, 0..=SESSIONS),
             bound("limits.sessions_per_user", limits.sessions_per_user as u64, 0..=SESSIONS),
             bound("limits.sessions_per_address", limits.sessions_per_address as u64, 0..=SESSIONS),

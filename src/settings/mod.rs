@@ -141,6 +141,8 @@ pub struct LimitSettings {
     pub subscriptions: usize,
     /// Messages a second of one session.
     pub messages_per_second: u32,
+    /// What REGISTERs of one session may take of a processor in a second, in milliseconds.
+    pub register_milliseconds: u32,
     /// Sessions of the node; 0 is what open files allow.
     pub sessions: usize,
     /// Sessions of one user on the node; 0 is no limit.

@@ -55,7 +55,11 @@ async fn limits_of_a_session_are_counted() {
 
 #[test]
 fn registers_that_take_a_worker_too_long_are_closed_with_4429_and_counted() {
-    let node = Node::start(&[("LIMITS__SUBSCRIPTIONS", "10000"), ("LIMITS__MESSAGES_PER_SECOND", "1000")]);
+    let node = Node::start(&[
+        ("LIMITS__SUBSCRIPTIONS", "10000"),
+        ("LIMITS__MESSAGES_PER_SECOND", "1000"),
+        ("LIMITS__REGISTER_MILLISECONDS", "100"),
+    ]);
     let mut client = RawSocket::upgrade(&node, &node.tokens());
     // Patterns are what is costly: each is compiled, and none is like another.
     let pattern = |number: usize| json!({"text": {"$regex": format!("^(a|b|[c-z]{{1,9}}){{1,20}}{number}$")}});
@@ -64,7 +68,70 @@ fn registers_that_take_a_worker_too_long_are_closed_with_4429_and_counted() {
         client.write_frame(TEXT, json!({"objType": "REGISTER", "onEvents": entries}).to_string().as_bytes());
     }
     client.expect_close(4429);
-    assert_eq!(["register_time", "messages_per_second"].map(|limit| counted(&node, limit)), [1.0, 0.0]);
+    assert_eq!(["register_milliseconds", "messages_per_second"].map(|limit| counted(&node, limit)), [1.0, 0.0]);
+}
+
+/// Looks at every element of `a`, forty times over, in its own way.
+fn costly(own: usize) -> Value {
+    let parts: Vec<Value> = (0..40).map(|part| json!({"a": {"$gt": own * 100 + part + 2}})).collect();
+    conditional("orders", json!({"$nor": parts}))
+}
+
+#[tokio::test]
+async fn a_condition_that_takes_too_many_steps_is_told_a_gap_behind_the_notifications_of_its_emit() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let mut client = Client::connect(&node, &tokens).await;
+    let costly = client.subscribe(costly(0)).await;
+    let plain = client.subscribe(entry("orders")).await;
+    let data = [json!(vec![1; 100_000]), json!([1])];
+    for data in data {
+        let body = json!({"name": "orders", "eventData": {"a": data}}).to_string();
+        assert_eq!(emit(&node, &tokens.api, &body).status, 200);
+    }
+    assert_eq!(client.next_notification().await.0, plain);
+    let gap = json!({"type": "GAP", "response": {"eventId": costly, "reason": "CONDITION_TOO_COSTLY"}});
+    assert_eq!(client.next_json().await, gap);
+    // The next emit is short: to look at it takes few steps.
+    let mut told = [client.next_notification().await.0, client.next_notification().await.0];
+    told.sort();
+    assert_eq!(told, [costly, plain]);
+    assert_eq!(counted(&node, "condition_steps"), 1.0);
+    assert_eq!(node.metric("carillon_gaps_total", "condition_too_costly"), 1.0);
+}
+
+#[tokio::test]
+async fn costly_conditions_of_several_sessions_get_one_gap_each_and_keep_nobody_from_hearing() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let mut honest = Client::connect(&node, &tokens).await;
+    honest.subscribe(conditional("orders", json!({"to": "u1", "kind": {"$ne": "old"}}))).await;
+    let mut hostile = Vec::new();
+    for session in 0..3 {
+        let mut client = Client::connect(&node, &tokens).await;
+        let entries: Vec<Value> = (0..40).map(|own| costly(session * 40 + own)).collect();
+        assert_eq!(client.register(json!(entries)).await.0.len(), 40);
+        client.subscribe(entry("last")).await;
+        hostile.push(client);
+    }
+    let body = json!({"name": "orders", "eventData": {"to": "u1", "a": vec![1; 100_000]}}).to_string();
+    assert_eq!(emit(&node, &tokens.api, &body).status, 200);
+    assert_eq!(emit(&node, &tokens.api, r#"{"name":"last","eventData":0}"#).status, 200);
+    assert_eq!(honest.next_notification().await.1["to"], "u1");
+    for mut client in hostile {
+        let mut told = std::collections::BTreeSet::new();
+        loop {
+            let message = client.next_json().await;
+            if message["type"] == "NOTIFICATION" {
+                assert_eq!(message["response"]["eventName"], "last");
+                break;
+            }
+            assert_eq!(message["type"], "GAP", "{message}");
+            assert!(told.insert(message["response"]["eventId"].to_string()), "told twice");
+        }
+        assert_eq!(told.len(), 40);
+    }
+    assert_eq!(counted(&node, "condition_steps"), 1.0);
 }
 
 #[test]

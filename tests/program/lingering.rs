@@ -1,12 +1,15 @@
 //! What is left of a session's socket in the kernel once the session has ended: nothing, soon.
 
 use crate::support::client::entry;
-use crate::support::{Node, RawSocket, emit, eventually};
+use crate::support::raw::upgrade_request;
+use crate::support::{Node, RawSocket, Tokens, emit, eventually};
 use serde_json::json;
 use std::fs;
 use std::net::SocketAddr;
 
 const TEXT: u8 = 0x81;
+const BINARY: u8 = 0x82;
+const CLOSE: u8 = 0x88;
 const SETTINGS: [(&str, &str); 4] = [
     ("SESSION__PING_SECONDS", "1"),
     ("SESSION__CLOSE_SECONDS", "1"),
@@ -78,4 +81,20 @@ fn a_peer_that_ends_its_side_and_reads_nothing_leaves_a_socket_for_no_longer_tha
     gone.end_writing();
     eventually("the session's end", || node.metric("carillon_sessions", "") == 0.0);
     eventually("the socket's end", || node_end(&node, gone.local_address()).is_none());
+}
+
+#[test]
+fn a_stranger_that_never_says_goodbye_is_let_go_long_before_a_client_is() {
+    let node = Node::start(&[("SESSION__CLOSE_SECONDS", "60")]);
+    let mut client = RawSocket::upgrade(&node, &node.tokens());
+    client.write_frame(BINARY, b"");
+    assert_eq!(client.read_frame().first_byte, CLOSE);
+    let mut stranger = RawSocket::connect(node.address());
+    let tokens = Tokens { api: "nobody's".to_owned(), user: "nobody's".to_owned() };
+    stranger.write(&upgrade_request("/ws", &tokens.headers()));
+    assert_eq!(stranger.read_answer().status, 101);
+    assert_eq!([TEXT, CLOSE].map(|_| stranger.read_frame().first_byte), [TEXT, CLOSE]);
+    eventually("the stranger's end", || node.metric("carillon_closes_total", "4401") == 1.0);
+    eventually("its seat given back", || node.metric("carillon_sessions", "") == 1.0);
+    drop((client, stranger));
 }

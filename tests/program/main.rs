@@ -31,6 +31,7 @@ mod register;
 mod register_refusals;
 mod revocation;
 mod shutdown;
+mod storms;
 mod support;
 mod system_limits;
 mod unregister;

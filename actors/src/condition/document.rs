@@ -9,7 +9,7 @@ mod value;
 pub(super) use paths::{Leaf, any_at, any_in_element};
 pub use value::{Kind, Value};
 
-use super::{Path, bounds};
+use super::{Effort, Path, bounds};
 use std::borrow::Cow;
 
 /// Why event data was refused.
@@ -60,17 +60,17 @@ impl<'a> Document<'a> {
     /// (a numeric segment indexes), and where such a value is an array, its elements too.
     ///
     /// Where a way along the path ends early it is called with a missing value, which equals (and hashes as) null:
-    /// that is how an equality with null finds it.
-    pub fn for_each_candidate(&self, path: &Path, on_value: &mut dyn FnMut(Value<'_>)) {
-        any_at(self.root(), &path.segments, Leaf::Elements, &mut |value| {
+    /// that is how an equality with null finds it. Ends early once `effort` is spent.
+    pub fn for_each_candidate(&self, path: &Path, effort: &Effort, on_value: &mut dyn FnMut(Value<'_>)) {
+        any_at(self.root(), &path.segments, Leaf::Elements, effort, &mut |value| {
             on_value(value);
             false
         });
     }
 
-    /// Whether `path` leads to at least one value: what `$exists` asks.
-    pub fn has(&self, path: &Path) -> bool {
-        any_at(self.root(), &path.segments, Leaf::Whole, &mut |value| !value.is_missing())
+    /// Whether `path` leads to at least one value: what `$exists` asks. Means nothing once `effort` is spent.
+    pub fn has(&self, path: &Path, effort: &Effort) -> bool {
+        any_at(self.root(), &path.segments, Leaf::Whole, effort, &mut |value| !value.is_missing())
     }
 }
 

@@ -5,37 +5,18 @@
 
 use super::compare::position_in;
 use super::document::{Document, Kind, Leaf, Value, any_at, any_in_element};
-use super::{Condition, ElemMatch, Expression, JsonType, ListItem, Literal, Path, Pattern, Predicate, bounds};
-use std::cell::Cell;
+use super::{Condition, Effort, ElemMatch, Expression, JsonType, ListItem, Literal, Path, Pattern, Predicate};
 use std::cmp::Ordering;
 
 impl Condition {
-    /// Whether the event data meets the condition; false too where to find out would take more than
-    /// [`bounds::STEPS`].
-    pub fn matches(&self, document: &Document<'_>) -> bool {
-        let effort = Effort { steps_left: Cell::new(Some(bounds::STEPS)) };
-        expression_holds(&self.root, Origin::Document(document.root()), &effort) && effort.steps_left.get().is_some()
+    /// Whether the event data meets the condition; `None` where to find out takes more than `effort`.
+    pub fn matches(&self, document: &Document<'_>, effort: &Effort) -> Option<bool> {
+        let holds = expression_holds(&self.root, Origin::Document(document.root()), effort);
+        (!effort.is_spent()).then_some(holds)
     }
-}
-
-/// What a condition may still do on one emit. Once it is spent nothing is looked at any more, and what comes out means
-/// nothing.
-struct Effort {
-    steps_left: Cell<Option<usize>>,
 }
 
 impl Effort {
-    /// Takes steps; answers whether there were not so many left.
-    fn is_spent_by(&self, steps: usize) -> bool {
-        let left = self.steps_left.get().and_then(|left| left.checked_sub(steps));
-        self.steps_left.set(left);
-        left.is_none()
-    }
-
-    fn is_spent_by_value(&self, value: &Value<'_>) -> bool {
-        self.is_spent_by(1 + value.raw().len() / 8)
-    }
-
     fn is_match(&self, pattern: &Pattern, text: &str) -> bool {
         !self.is_spent_by(pattern.weight * text.len()) && pattern.regex.is_match(text)
     }
@@ -50,10 +31,10 @@ enum Origin<'d> {
 }
 
 impl<'d> Origin<'d> {
-    fn any_at(self, path: &Path, leaf: Leaf, holds: &mut dyn FnMut(Value<'d>) -> bool) -> bool {
+    fn any_at(self, path: &Path, leaf: Leaf, effort: &Effort, holds: &mut dyn FnMut(Value<'d>) -> bool) -> bool {
         match self {
-            Origin::Document(root) => any_at(root, &path.segments, leaf, holds),
-            Origin::Element(root) => any_in_element(root, &path.segments, leaf, holds),
+            Origin::Document(root) => any_at(root, &path.segments, leaf, effort, holds),
+            Origin::Element(root) => any_in_element(root, &path.segments, leaf, effort, holds),
         }
     }
 }
@@ -70,9 +51,7 @@ fn expression_holds(expression: &Expression, origin: Origin<'_>, effort: &Effort
 
 /// Whether a predicate holds for the values at a path.
 fn path_holds(predicate: &Predicate, path: &Path, origin: Origin<'_>, effort: &Effort) -> bool {
-    let any = |leaf, holds: &mut dyn FnMut(Value<'_>) -> bool| {
-        origin.any_at(path, leaf, &mut |value| effort.is_spent_by_value(&value) || holds(value))
-    };
+    let any = |leaf, holds: &mut dyn FnMut(Value<'_>) -> bool| origin.any_at(path, leaf, effort, holds);
     match predicate {
         Predicate::Ne(literal) => !any(Leaf::Elements, &mut |value| value.equals(literal)),
         Predicate::Nin(items) => !any(Leaf::Elements, &mut |value| is_in(items, &value, effort)),
@@ -105,7 +84,11 @@ fn value_holds(predicate: &Predicate, value: &Value<'_>, effort: &Effort) -> boo
         Predicate::Nin(items) => !is_in(items, value, effort),
         Predicate::Exists(wanted) => *wanted != value.is_missing(),
         Predicate::Type(types) => types.iter().any(|&wanted| is_type(value, wanted)),
-        Predicate::Size(wanted) => value.kind() == Kind::Array && value.elements().count() as u64 == *wanted,
+        Predicate::Size(wanted) => {
+            value.kind() == Kind::Array
+                && !effort.is_spent_by_value(value)
+                && value.elements().count() as u64 == *wanted
+        }
         Predicate::All(items) => Unmet::new(items).meet(value, effort),
         Predicate::AllElemMatch(all) => all.iter().all(|each| has_element(value, each, effort)),
         Predicate::ElemMatch(each) => has_element(value, each, effort),

@@ -7,11 +7,13 @@
 mod canonical;
 mod compare;
 pub mod document;
+mod effort;
 mod matches;
 pub mod number;
 mod parse;
 pub mod selection;
 
+pub use effort::Effort;
 use number::Number;
 
 /// The bounds of what a client may ask (docs/protocol.md §5). Past one: `CONDITION_TOO_LARGE`.
@@ -31,9 +33,15 @@ pub mod bounds {
     /// Letters in brackets of patterns that ignore case: all of Chinese (20,992) fit. Each costs 7 ns.
     pub const FOLDED_LETTERS: usize = 32 * 1024;
     /// Steps that a condition may take on one emit, 0.1 µs each at the most: one for a value at a path and each 8 bytes
-    /// of it, and one for a byte of text that a pattern is tried on, times the pattern's weight. Past them the condition
-    /// counts as not met. They are enough to look at every value of the longest emit (256 KiB) four times.
+    /// of it, one for 16 elements or keys that a path passes, and one for a byte of text that a pattern is tried on, times
+    /// the pattern's weight. Past them its subscriptions are told `GAP`. They are enough to look at every value of the
+    /// longest emit (256 KiB) four times.
     pub const STEPS: usize = 1 << 19;
+    /// Steps that each look-up and each condition may take on any emit, whatever the others take. Most need a tenth of
+    /// them: what is cheap is told even while others ask for too much.
+    pub const FREE_STEPS: usize = 128;
+    /// Steps that all look-ups of an emit may take together besides, and all conditions as many again: 0.1 s at the most.
+    pub const EMIT_STEPS: usize = 2 * STEPS;
     /// Bytes of a compiled pattern that weigh one. A pattern that is made to defeat every optimisation takes 0.1 µs
     /// for a byte of text and this much of it.
     pub const WEIGHED_BYTES: usize = 512;

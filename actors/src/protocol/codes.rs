@@ -155,17 +155,20 @@ pub enum GapReason {
     BusReconnected,
     /// More arrived than the node could tell within its bounds.
     Overflow,
+    /// To find out whether an emit meets the condition would have taken more than it may.
+    ConditionTooCostly,
 }
 
 impl GapReason {
     /// Every reason, in the order of their numbers.
-    pub const ALL: [GapReason; 2] = [GapReason::BusReconnected, GapReason::Overflow];
+    pub const ALL: [GapReason; 3] = [GapReason::BusReconnected, GapReason::Overflow, GapReason::ConditionTooCostly];
 
     /// The reason as it stands on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             GapReason::BusReconnected => "BUS_RECONNECTED",
             GapReason::Overflow => "OVERFLOW",
+            GapReason::ConditionTooCostly => "CONDITION_TOO_COSTLY",
         }
     }
 }

@@ -2,63 +2,40 @@
 //! one frame for each.
 
 use super::index::DeliveryId;
+use super::index::interner::Interner;
 use crate::condition::document::Document;
 use crate::protocol::codes::GapReason;
 use crate::protocol::frame::TextFrameBuilder;
 use crate::protocol::messages::{self, EventId, WriteData};
 use crate::session::registration::Delivery;
 use bytes::Bytes;
-use hashbrown::HashMap;
-use slab::Slab;
-use std::sync::Arc;
 
 /// What a notification holds beside its event data, about.
 const ENVELOPE_BYTES: usize = 128;
 
-struct Shared {
-    delivery: Arc<Delivery>,
-    holders: usize,
-}
-
 /// See the module.
 #[derive(Default)]
-pub(super) struct Deliveries {
-    ids: HashMap<Arc<Delivery>, DeliveryId>,
-    shared: Slab<Shared>,
-}
+pub(super) struct Deliveries(Interner<Delivery>);
 
 impl Deliveries {
     /// The id of a delivery, held once more.
-    pub fn intern(&mut self, delivery: Delivery) -> DeliveryId {
-        if let Some(id) = self.ids.get(&delivery) {
-            self.shared[id.0 as usize].holders += 1;
-            return *id;
-        }
-        let delivery = Arc::new(delivery);
-        let place = self.shared.insert(Shared { delivery: delivery.clone(), holders: 1 });
-        let id = DeliveryId(u32::try_from(place).expect("a delivery takes more than a byte of memory"));
-        self.ids.insert(delivery, id);
-        id
+    pub fn intern(&mut self, delivery: &Delivery) -> DeliveryId {
+        DeliveryId(self.0.acquire(delivery, || delivery.clone()))
     }
 
     /// Lets one hold of a delivery go.
     pub fn release(&mut self, id: DeliveryId) {
-        let shared = &mut self.shared[id.0 as usize];
-        shared.holders -= 1;
-        if shared.holders == 0 {
-            let shared = self.shared.remove(id.0 as usize);
-            self.ids.remove(&shared.delivery);
-        }
+        self.0.release(id.0);
     }
 
     /// The event id that a delivery is told under.
     pub fn event_id(&self, id: DeliveryId) -> EventId {
-        self.shared[id.0 as usize].delivery.event_id
+        self.0[id.0].event_id
     }
 
     /// The whole frame that tells `document`, the data of an emit of `event`.
     pub fn build_frame(&self, id: DeliveryId, event: &str, document: &Document<'_>) -> Bytes {
-        let delivery = &self.shared[id.0 as usize].delivery;
+        let delivery = &self.0[id.0];
         let mut frame = TextFrameBuilder::with_capacity(ENVELOPE_BYTES + event.len() + document.text().len());
         let write_data = |out: &mut Vec<u8>| match &delivery.selection {
             None => out.extend_from_slice(document.text().as_bytes()),
@@ -75,21 +52,4 @@ pub(super) fn build_gap_frame(event_id: EventId, reason: GapReason) -> Bytes {
     let mut frame = TextFrameBuilder::with_capacity(ENVELOPE_BYTES);
     messages::write_gap(frame.buffer(), event_id, reason);
     frame.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn equal_deliveries_are_one_until_the_last_is_let_go() {
-        let mut deliveries = Deliveries::default();
-        let delivery = Delivery { event_id: EventId(1), selection: None, with_data: true };
-        let first = deliveries.intern(delivery.clone());
-        assert_eq!(deliveries.intern(delivery), first);
-        deliveries.release(first);
-        assert_eq!(deliveries.ids.len(), 1);
-        deliveries.release(first);
-        assert!(deliveries.ids.is_empty() && deliveries.shared.is_empty());
-    }
 }

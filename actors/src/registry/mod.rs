@@ -8,6 +8,7 @@ mod channels;
 mod deliveries;
 mod fan_out;
 pub mod index;
+mod matches;
 mod on_missed;
 mod on_published;
 
@@ -164,7 +165,7 @@ impl SessionRegistry {
                 continue;
             }
             self.channels.note_joined(*channel);
-            let delivery = self.deliveries.intern(wish.delivery);
+            let delivery = self.deliveries.intern(&wish.delivery);
             results.push(Ok(self.index.insert(*channel, wish.condition, delivery, session)));
         }
         self.count();

@@ -1,16 +1,19 @@
 //! What the registry does with an emit that the bus hands it: match, build each frame once, tell each hub once.
 
+use super::deliveries::build_gap_frame;
 use super::fan_out::{CaughtUp, FanOut};
 use super::index::{ChannelId, DeliveryId};
+use super::matches::{ByWorker, Gathering, Match, Verdict};
 use super::{SessionRegistry, Waiting};
 use crate::bus::Published;
 use crate::condition::document::Document;
+use crate::counters::Limit;
 use crate::hub::{Tell, Telling};
 use crate::passage::Passage;
+use crate::protocol::codes::GapReason;
 use crate::session::session_ref::SessionRef;
 use actix::prelude::*;
 use bytes::Bytes;
-use hashbrown::HashMap;
 use std::collections::VecDeque;
 
 /// Bytes of frames that are built before the hubs are told and asked for room again: an emit may have as many frames as
@@ -36,21 +39,6 @@ impl Told {
     }
 }
 
-/// For each worker, its sessions.
-struct ByWorker(Vec<Vec<SessionRef>>);
-
-impl ByWorker {
-    fn new(workers: usize) -> ByWorker {
-        ByWorker(vec![Vec::new(); workers])
-    }
-
-    fn push(&mut self, session: SessionRef) {
-        if let Some(sessions) = self.0.get_mut(usize::from(session.worker)) {
-            sessions.push(session);
-        }
-    }
-}
-
 impl Handler<Published> for SessionRegistry {
     type Result = ();
 
@@ -73,9 +61,6 @@ pub(super) struct Rest {
     published: Published,
     matches: VecDeque<Match>,
 }
-
-/// One way of telling an emit, and who is told so.
-type Match = (DeliveryId, ByWorker);
 
 impl SessionRegistry {
     /// Tells what waits, until the hubs have enough on their way.
@@ -108,9 +93,7 @@ impl SessionRegistry {
         let Some(document) = read(&published) else {
             return log::error!("the bus handed over event data that is not JSON: event={:?}", channel.event);
         };
-        let (matches, count) = self.matches(id, &document);
-        let subscribers = self.channels.subscribers(id);
-        self.counters.condition_drops.add(subscribers.saturating_sub(count) as u64);
+        let matches = self.matches(id, &document);
         if let Some(matches) = self.tell_portions(&published, &document, matches) {
             self.waiting.push_front(Waiting::Rest(Rest { published, matches }));
         }
@@ -138,10 +121,10 @@ impl SessionRegistry {
             }
             let (mut told, mut bytes) = (Vec::new(), 0);
             while bytes < PORTION_BYTES {
-                let Some((delivery, sessions)) = matches.pop_front() else { break };
-                let frame = self.deliveries.build_frame(delivery, event, document);
+                let Some(Match { verdict, delivery, sessions }) = matches.pop_front() else { break };
+                let (frame, notifications) = self.build(delivery, verdict, event, document);
                 bytes += frame.len();
-                told.push(Told { frame, sessions, notifications: 1 });
+                told.push(Told { frame, sessions, notifications });
             }
             self.tell_hubs(told, &published.passage);
         }
@@ -168,24 +151,32 @@ impl SessionRegistry {
         }
     }
 
-    /// The sessions that are told, by delivery, and how many subscriptions matched.
-    fn matches(&mut self, id: ChannelId, document: &Document<'_>) -> (VecDeque<Match>, usize) {
-        let mut matches: VecDeque<Match> = VecDeque::new();
-        let mut places: HashMap<DeliveryId, usize> = HashMap::new();
-        let (mut count, workers, mut last) = (0, self.hubs.len(), (None, 0));
-        self.index.find(id, document, &mut |delivery, session| {
-            count += 1;
-            // Most of an event's subscribers are told alike: the last one's place is usually the next one's.
-            if last.0 != Some(delivery) {
-                let place = *places.entry(delivery).or_insert_with(|| {
-                    matches.push_back((delivery, ByWorker::new(workers)));
-                    matches.len() - 1
-                });
-                last = (Some(delivery), place);
+    /// Who is told so, and, behind them, who is told that it could not be found out.
+    fn matches(&mut self, id: ChannelId, document: &Document<'_>) -> VecDeque<Match> {
+        let workers = self.hubs.len();
+        let (mut met, mut open) = (Gathering::new(Verdict::Met, workers), Gathering::new(Verdict::Undecided, workers));
+        let undecided = self.index.find(id, document, &mut |delivery, session| met.add(delivery, session));
+        if !undecided.is_empty() {
+            self.index.for_each_undecided(&undecided, &mut |delivery, session| open.add(delivery, session));
+        }
+        if open.count > 0 {
+            self.counters.count_limit(Limit::ConditionSteps);
+            self.counters.count_gaps(GapReason::ConditionTooCostly, open.count as u64);
+        }
+        let told = met.count + open.count;
+        self.counters.condition_drops.add(self.channels.subscribers(id).saturating_sub(told) as u64);
+        met.matches.extend(open.matches);
+        met.matches
+    }
+
+    fn build(&self, delivery: DeliveryId, verdict: Verdict, event: &str, document: &Document<'_>) -> (Bytes, u32) {
+        match verdict {
+            Verdict::Met => (self.deliveries.build_frame(delivery, event, document), 1),
+            Verdict::Undecided => {
+                let event_id = self.deliveries.event_id(delivery);
+                (build_gap_frame(event_id, GapReason::ConditionTooCostly), 0)
             }
-            matches[last.1].1.push(session);
-        });
-        (matches, count)
+        }
     }
 }
 

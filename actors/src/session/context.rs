@@ -42,6 +42,8 @@ pub struct SessionSettings {
     /// Bytes of one message of a client.
     pub message_bytes: usize,
     pub messages_per_second: u32,
+    /// Milliseconds of a processor that one session's REGISTERs may take in a second.
+    pub register_milliseconds: u32,
     /// Subscriptions of one session.
     pub subscriptions: usize,
 }

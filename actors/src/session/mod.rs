@@ -70,7 +70,7 @@ pub struct Session {
     last_heard: u32,
     window_started: u32,
     messages_in_window: u32,
-    /// Time that REGISTERs took in the window, in microseconds.
+    /// Time of a processor that REGISTERs took in the window, in microseconds.
     register_time: u32,
     /// Whether its tokens were refused.
     is_stranger: bool,

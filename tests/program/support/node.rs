@@ -73,10 +73,10 @@ impl Node {
             script += &format!("path={path}; mount --bind {} \"$path\"; {then}; ", ours.display());
         }
         script += "exec \"$program\"";
-        let program = command(directory.path(), settings);
+        let node = command(directory.path(), settings);
         let mut shell = Command::new("unshare");
-        shell.args(["--mount", "--map-root-user", "sh", "-c", &script, PROGRAM]).stdin(Stdio::null());
-        shell.envs(program.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
+        shell.args(["--mount", "--map-root-user", "sh", "-c", &script, &program()]).stdin(Stdio::null());
+        shell.envs(node.get_envs().filter_map(|(name, value)| value.map(|value| (name, value))));
         Node::launch(directory, shell)
     }
 

@@ -8,7 +8,7 @@
 //!   An array without objects yields none.
 
 use super::{Kind, Value};
-use crate::condition::Segment;
+use crate::condition::{Effort, Segment};
 use std::collections::HashSet;
 
 /// What an array at the end of a path stands for.
@@ -20,14 +20,16 @@ pub(crate) enum Leaf {
     Whole,
 }
 
-/// Calls `on_value` for the values at `segments` from `root` until it answers true; answers whether it did.
+/// Calls `on_value` for the values at `segments` from `root` until it answers true; answers whether it did. Ends early,
+/// with true, once `effort` is spent.
 pub(crate) fn any_at<'d>(
     root: Value<'d>,
     segments: &[Segment],
     leaf: Leaf,
+    effort: &Effort,
     on_value: &mut dyn FnMut(Value<'d>) -> bool,
 ) -> bool {
-    Walk::new(segments, leaf, on_value).at(root, 0)
+    Walk::new(segments, leaf, effort, on_value).at(root, 0)
 }
 
 /// As [`any_at`], but a `root` that is an array is read as an object whose fields are its indices, which is how
@@ -36,9 +38,10 @@ pub(crate) fn any_in_element<'d>(
     root: Value<'d>,
     segments: &[Segment],
     leaf: Leaf,
+    effort: &Effort,
     on_value: &mut dyn FnMut(Value<'d>) -> bool,
 ) -> bool {
-    let mut walk = Walk::new(segments, leaf, on_value);
+    let mut walk = Walk::new(segments, leaf, effort, on_value);
     if root.kind() != Kind::Array {
         return walk.at(root, 0);
     }
@@ -56,14 +59,20 @@ struct Walk<'d, 'w> {
     /// field there); each (place, segment) is gone through once. Only arrays and what an index names are asked for:
     /// the elements of a wide array are reached from it alone.
     visited: Option<HashSet<(u32, usize)>>,
+    effort: &'w Effort,
     on_value: &'w mut dyn FnMut(Value<'d>) -> bool,
 }
 
 // Recursion goes one level into the document with each call, and documents are at most `DOCUMENT_DEPTH` deep.
 impl<'d, 'w> Walk<'d, 'w> {
-    fn new(segments: &'w [Segment], leaf: Leaf, on_value: &'w mut dyn FnMut(Value<'d>) -> bool) -> Walk<'d, 'w> {
+    fn new(
+        segments: &'w [Segment],
+        leaf: Leaf,
+        effort: &'w Effort,
+        on_value: &'w mut dyn FnMut(Value<'d>) -> bool,
+    ) -> Walk<'d, 'w> {
         let numeric = segments.iter().filter(|segment| segment.index.is_some());
-        Walk { segments, leaf, visited: (numeric.count() > 1).then(HashSet::new), on_value }
+        Walk { segments, leaf, visited: (numeric.count() > 1).then(HashSet::new), effort, on_value }
     }
 
     /// `value` lies behind the first `taken` segments.
@@ -80,14 +89,19 @@ impl<'d, 'w> Walk<'d, 'w> {
 
     fn end(&mut self, value: Value<'d>) -> bool {
         let elements = self.leaf == Leaf::Elements && value.kind() == Kind::Array;
-        (elements && value.elements().any(|element| (self.on_value)(element))) || (self.on_value)(value)
+        (elements && value.elements().any(|element| self.look_at(element))) || self.look_at(value)
     }
 
     fn in_object(&mut self, object: Value<'d>, taken: usize) -> bool {
-        match object.field(&self.segments[taken].name) {
-            Some(child) => self.at(child, taken + 1),
-            None => self.missing(object),
+        for (key, child) in object.fields() {
+            if self.effort.is_spent_by_passing() {
+                return true;
+            }
+            if key.is_text(&self.segments[taken].name) {
+                return self.at(child, taken + 1);
+            }
         }
+        self.missing(object)
     }
 
     fn through_array(&mut self, array: Value<'d>, taken: usize) -> bool {
@@ -97,6 +111,9 @@ impl<'d, 'w> Walk<'d, 'w> {
         let wanted = self.segments[taken].index;
         let named_before = taken.checked_sub(1).and_then(|before| self.segments[before].index);
         for (index, element) in (0_u32..).zip(array.elements()) {
+            if self.effort.is_spent_by_passing() {
+                return true;
+            }
             if element.kind() == Kind::Object
                 && (named_before != Some(index) || self.is_first_visit(element, taken))
                 && self.in_object(element, taken)
@@ -113,7 +130,7 @@ impl<'d, 'w> Walk<'d, 'w> {
     /// `element` was reached by its index: neither is it opened at the end of the path, nor missing when a scalar.
     fn at_index(&mut self, element: Value<'d>, taken: usize) -> bool {
         if taken == self.segments.len() {
-            return (self.on_value)(element);
+            return self.look_at(element);
         }
         match element.kind() {
             Kind::Object => self.is_first_visit(element, taken) && self.in_object(element, taken),
@@ -123,12 +140,20 @@ impl<'d, 'w> Walk<'d, 'w> {
     }
 
     fn missing(&mut self, near: Value<'d>) -> bool {
-        (self.on_value)(near.missing())
+        self.look_at(near.missing())
+    }
+
+    fn look_at(&mut self, value: Value<'d>) -> bool {
+        let is_spent = match self.leaf {
+            Leaf::Elements => self.effort.is_spent_by_value(&value),
+            Leaf::Whole => self.effort.is_spent_by(1),
+        };
+        is_spent || (self.on_value)(value)
     }
 
     fn is_first_visit(&mut self, value: Value<'d>, taken: usize) -> bool {
         match &mut self.visited {
-            Some(visited) => visited.insert((value.position(), taken)),
+            Some(visited) => !self.effort.is_spent_by(1) && visited.insert((value.position(), taken)),
             None => true,
         }
     }

@@ -110,6 +110,11 @@ impl Groups {
         (std::mem::replace(visited, emit) != emit).then_some(head)
     }
 
+    /// Whether this emit has visited the key's chain.
+    pub(super) fn is_visited(&self, key: Fingerprint, emit: u32) -> bool {
+        self.head(key).is_some_and(|head| self.groups[head].visited == emit)
+    }
+
     /// What a group is, and the next one of its chain.
     pub(super) fn look(&self, id: u32) -> (Identity, Option<u32>) {
         let group = &self.groups[id];

@@ -7,7 +7,7 @@ use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::{Index, IndexMut};
 
 /// Values by number, each stored once.
-pub(super) struct Interner<T> {
+pub(in crate::registry) struct Interner<T> {
     values: ChunkedSlab<Interned<T>>,
     table: IdTable,
     random: RandomState,
@@ -26,13 +26,13 @@ impl<T> Default for Interner<T> {
 
 impl<T: Hash> Interner<T> {
     /// The number of an equal value. `key` must hash as the value does.
-    pub(super) fn find<Q: Hash + Equivalent<T> + ?Sized>(&self, key: &Q) -> Option<u32> {
+    pub(in crate::registry) fn find<Q: Hash + Equivalent<T> + ?Sized>(&self, key: &Q) -> Option<u32> {
         let hash = self.random.hash_one(key);
         self.table.find(hash, |id| key.equivalent(&self.values[id].value))
     }
 
     /// Adds a holder to the value equal to `key`, made if there is none.
-    pub(super) fn acquire<Q>(&mut self, key: &Q, make: impl FnOnce() -> T) -> u32
+    pub(in crate::registry) fn acquire<Q>(&mut self, key: &Q, make: impl FnOnce() -> T) -> u32
     where
         Q: Hash + Equivalent<T> + ?Sized,
     {
@@ -44,12 +44,12 @@ impl<T: Hash> Interner<T> {
     }
 
     /// Adds a holder to a value that has one.
-    pub(super) fn retain(&mut self, id: u32) {
+    pub(in crate::registry) fn retain(&mut self, id: u32) {
         self.values[id].holders += 1;
     }
 
     /// Takes one holder away.
-    pub(super) fn release(&mut self, id: u32) {
+    pub(in crate::registry) fn release(&mut self, id: u32) {
         let interned = &mut self.values[id];
         interned.holders -= 1;
         if interned.holders > 0 {
@@ -62,12 +62,12 @@ impl<T: Hash> Interner<T> {
     }
 
     /// Every value, in no particular order.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(in crate::registry) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.values.iter_mut().map(|interned| &mut interned.value)
     }
 
     #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::registry) fn len(&self) -> usize {
         self.values.len()
     }
 

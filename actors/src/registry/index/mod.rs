@@ -14,32 +14,30 @@ mod fingerprint;
 mod group;
 mod groups;
 mod id_table;
-mod interner;
+pub(super) mod interner;
 mod places;
 mod programs;
 mod ranges;
 mod slab;
+mod spots;
 mod subscriptions;
 mod terms;
 #[cfg(test)]
 mod tests;
 mod visit;
 
-use crate::condition::{Condition, Expression, document::Document};
+use crate::condition::{Condition, Effort, document::Document};
 use crate::session::session_ref::SessionRef;
 use cover::Posting;
-use fingerprint::{Fingerprint, Fingerprints};
-use group::{Identity, Member, Seat};
+use fingerprint::Fingerprints;
 use groups::{Groups, Left};
+use hashbrown::HashSet;
 use places::Places;
 use programs::Programs;
 use std::rc::Rc;
 use subscriptions::Subscriptions;
-use terms::{Class, Term};
-use visit::Visit;
-
-/// Groups under a key that are counted to weigh it against another: beyond these both are crowded.
-const CROWD: usize = 16;
+use terms::Term;
+use visit::{Steps, Visit, retry, tell};
 
 /// A (project, event) with subscribers on this node; numbered by the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +51,23 @@ pub struct DeliveryId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SubscriptionId(pub u32);
 
+/// What a find left open: to find out would have taken more steps than an emit may take.
+#[derive(Debug, Default)]
+#[must_use = "who may have missed something is told so"]
+pub struct Undecided {
+    /// Groups whose program could not be run.
+    groups: Vec<u32>,
+    /// Places that could not be looked up.
+    places: HashSet<u32>,
+}
+
+impl Undecided {
+    /// Whether everything was found out.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty() && self.places.is_empty()
+    }
+}
+
 /// The index.
 #[derive(Default)]
 pub struct SubscriptionIndex {
@@ -63,14 +78,7 @@ pub struct SubscriptionIndex {
     subscriptions: Subscriptions,
     /// Numbers the finds, from 1: what this one has seen carries its number.
     emit: u32,
-}
-
-/// Where a posting goes.
-#[derive(Clone, Copy, PartialEq)]
-struct Spot {
-    key: Fingerprint,
-    place: u32,
-    program: u32,
+    steps: Steps,
 }
 
 impl SubscriptionIndex {
@@ -112,28 +120,57 @@ impl SubscriptionIndex {
 
     /// Calls `on_match` once for each subscription of `channel` whose condition the event data meets. Those that were
     /// found by the same look-up and check and have the same delivery come one after the other; equal conditions
-    /// with one delivery always do.
+    /// with one delivery always do. Answers what it could not find out within the bounds of an emit.
     pub fn find(
         &mut self,
         channel: ChannelId,
         document: &Document<'_>,
         on_match: &mut dyn FnMut(DeliveryId, SessionRef),
-    ) {
+    ) -> Undecided {
         self.begin_emit();
-        let SubscriptionIndex { fingerprints, places, programs, groups, subscriptions, emit } = self;
-        let mut visit = Visit { programs, groups, subscriptions, document, emit: *emit, on_match };
-        for (id, place) in places.of_channel(channel) {
-            match place.class {
-                Class::Equal => {
-                    document.for_each_candidate(places.path(place), &mut |value| {
-                        visit.key(fingerprints.of_value(id, |state| value.hash_canonical(state)));
-                    });
-                }
-                Class::Ranged => places.for_each_bound_met(id, document, &mut |bound| {
-                    visit.key(fingerprints.of_place(bound));
-                }),
-                Class::Present if !document.has(places.path(place)) => (),
-                Class::Present | Class::Always => visit.key(fingerprints.of_place(id)),
+        let SubscriptionIndex { fingerprints, places, programs, groups, subscriptions, .. } = self;
+        let (emit, steps) = (self.emit, self.steps);
+        let mut visit = Visit {
+            fingerprints,
+            places,
+            programs,
+            groups,
+            subscriptions,
+            document,
+            emit,
+            steps,
+            on_match,
+            postponed: Vec::new(),
+        };
+        let mut postponed = Vec::new();
+        for (id, _) in places.of_channel(channel) {
+            if !visit.place(id, &Effort::of(steps.free)) {
+                postponed.push(id);
+            }
+        }
+        let places = retry(steps.emit, postponed, |id, effort| visit.place(id, effort));
+        let postponed = std::mem::take(&mut visit.postponed);
+        let groups = retry(steps.emit, postponed, |group, effort| visit.group(group, effort));
+        Undecided { groups, places: places.into_iter().collect() }
+    }
+
+    /// Calls `on_subscription` once for each subscription that the last find neither told nor could tell it need not.
+    /// Where a place could not be looked up, looks at every group of the index, once.
+    pub fn for_each_undecided(
+        &mut self,
+        undecided: &Undecided,
+        on_subscription: &mut dyn FnMut(DeliveryId, SessionRef),
+    ) {
+        let SubscriptionIndex { places, groups, subscriptions, emit, .. } = self;
+        for &group in &undecided.groups {
+            tell(&groups.look(group).0, groups.members(group), subscriptions, *emit, on_subscription);
+        }
+        if undecided.places.is_empty() {
+            return;
+        }
+        for (identity, place, members) in groups.iter() {
+            if undecided.places.contains(&places.listed_of(place)) && !groups.is_visited(identity.key, *emit) {
+                tell(&identity, members, subscriptions, *emit, on_subscription);
             }
         }
     }
@@ -149,11 +186,7 @@ impl SubscriptionIndex {
         let SubscriptionIndex { places, groups, subscriptions, emit, .. } = self;
         let meant = groups.iter().filter(|(_, place, _)| is_meant(places.channel(*place)));
         for (identity, _, members) in meant {
-            for member in members {
-                if !identity.several || subscriptions.tell_first(member.subscription, *emit) {
-                    on_subscription(identity.delivery, member.target);
-                }
-            }
+            tell(&identity, members, subscriptions, *emit, on_subscription);
         }
     }
 
@@ -165,89 +198,6 @@ impl SubscriptionIndex {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// How crowded it is where postings would go: nothing where subscriptions like this one are already, which keeps
-    /// those of one condition together.
-    fn weight(&self, channel: ChannelId, delivery: DeliveryId, terms: &[Term<'_>], rest: &[&Expression]) -> usize {
-        let program = self.programs.find(rest);
-        let weight_of = |term: &Term<'_>| {
-            let Some(place) = self.places.find(channel, term) else {
-                return 1;
-            };
-            let key = self.key(place, term);
-            let is_there = |program, several| {
-                let identity = Identity { key, program, delivery, several };
-                self.groups.find(&identity).is_some()
-            };
-            match program {
-                Some(program) if is_there(program, false) || is_there(program, true) => 0,
-                _ => 1 + self.groups.count(key, CROWD),
-            }
-        };
-        terms.iter().map(weight_of).sum()
-    }
-
-    /// The spots of the postings, each once; every one holds its place and program.
-    fn acquire_spots(&mut self, channel: ChannelId, postings: &[Posting<'_>]) -> Vec<Spot> {
-        let mut spots: Vec<Spot> = Vec::with_capacity(postings.len());
-        let mut previous: Option<(&Rc<[&Expression]>, u32)> = None;
-        for Posting { term, rest } in postings {
-            let place = self.places.acquire(channel, term);
-            let program = match previous {
-                Some((shared, program)) if Rc::ptr_eq(shared, rest) => {
-                    self.programs.retain(program);
-                    program
-                }
-                _ => self.programs.acquire(rest),
-            };
-            previous = Some((rest, program));
-            let key = self.key(place, term);
-            let spot = Spot { key, place, program };
-            if spots.contains(&spot) {
-                self.release(spot);
-            } else {
-                spots.push(spot);
-            }
-        }
-        spots
-    }
-
-    fn subscribe(&mut self, spots: &[Spot], delivery: DeliveryId, target: SessionRef) -> u32 {
-        let subscription = self.subscriptions.open();
-        let member = Member { target, subscription };
-        let several = spots.len() > 1;
-        let seats = spots.iter().map(|&spot| self.seat(spot, delivery, several, member));
-        let seats: Vec<Seat> = seats.collect();
-        self.subscriptions.sit(subscription, &seats);
-        subscription
-    }
-
-    fn seat(&mut self, spot: Spot, delivery: DeliveryId, several: bool, member: Member) -> Seat {
-        let identity = Identity { key: spot.key, program: spot.program, delivery, several };
-        match self.groups.find(&identity) {
-            Some(group) => {
-                // The group holds them already.
-                self.release(spot);
-                self.groups.join(group, member)
-            }
-            None => self.groups.open(&identity, spot.place, member),
-        }
-    }
-
-    fn release(&mut self, spot: Spot) {
-        self.places.release(spot.place);
-        self.programs.release(spot.program);
-    }
-
-    fn key(&self, place: u32, term: &Term<'_>) -> Fingerprint {
-        match term {
-            Term::Equal(_, value) => {
-                let feed = |state: &mut _| value.hash_canonical(state);
-                self.fingerprints.of_value(place, feed)
-            }
-            _ => self.fingerprints.of_place(place),
-        }
     }
 
     /// Numbers the next find. The numbers come round after 2^32 finds; nothing may then carry an old one.

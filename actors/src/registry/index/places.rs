@@ -9,8 +9,8 @@ use super::interner::Interner;
 use super::ranges::{BoundKey, Extremes};
 use super::slab::{ChunkedSlab, NONE};
 use super::terms::{Class, Term};
-use crate::condition::Path;
 use crate::condition::document::Document;
+use crate::condition::{Effort, Path};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -98,12 +98,31 @@ impl Places {
         self.places[id].channel
     }
 
-    /// Calls `on_bound` with the place of each bound of range `id` that the document meets, once.
-    pub(super) fn for_each_bound_met(&self, id: u32, document: &Document<'_>, on_bound: &mut dyn FnMut(u32)) {
+    /// A place on its channel's list.
+    pub(super) fn listed(&self, id: u32) -> &Place {
+        &self.places[id]
+    }
+
+    /// The place on its channel's list that a place is, or belongs to as a bound.
+    pub(super) fn listed_of(&self, id: u32) -> u32 {
+        self.places[id].bound.as_ref().map_or(id, |bound| bound.place)
+    }
+
+    /// Calls `on_bound` with the place of each bound of range `id` that the document meets, once; with none where
+    /// `effort` does not suffice.
+    pub(super) fn for_each_bound_met(
+        &self,
+        id: u32,
+        document: &Document<'_>,
+        effort: &Effort,
+        on_bound: &mut dyn FnMut(u32),
+    ) {
         let mut extremes = Extremes::default();
         let path = self.path(&self.places[id]);
-        document.for_each_candidate(path, &mut |value| extremes.add(value));
-        extremes.for_each_met(id, &self.bounds, on_bound);
+        document.for_each_candidate(path, effort, &mut |value| extremes.add(value));
+        if !effort.is_spent() {
+            extremes.for_each_met(id, &self.bounds, on_bound);
+        }
     }
 
     #[cfg(test)]

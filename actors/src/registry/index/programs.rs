@@ -2,7 +2,7 @@
 
 use super::interner::Interner;
 use super::slab::NONE;
-use crate::condition::{Condition, Expression, document::Document};
+use crate::condition::{Condition, Effort, Expression, document::Document};
 use hashbrown::Equivalent;
 use std::hash::{Hash, Hasher};
 
@@ -15,9 +15,11 @@ pub(super) struct Programs {
 struct Program {
     /// An `And`: the expressions that must all hold.
     condition: Condition,
-    /// The emit that last ran it, and what came out.
+    /// The emit that last ran it, and what came out, if the steps sufficed.
     ran: u32,
-    held: bool,
+    held: Option<bool>,
+    /// The binary digits of the steps that it had then.
+    tried: u8,
 }
 
 impl Programs {
@@ -51,15 +53,18 @@ impl Programs {
         }
     }
 
-    /// Whether the program holds for the data of `emit`, which is `document`.
-    pub(super) fn holds(&mut self, program: u32, document: &Document<'_>, emit: u32) -> bool {
+    /// Whether the program holds for the data of `emit`, which is `document`; `None` where to find out takes more than
+    /// `effort`. Spends nothing where it was found out before, or not with steps of that many digits.
+    pub(super) fn holds(&mut self, program: u32, document: &Document<'_>, emit: u32, effort: &Effort) -> Option<bool> {
         if program == NONE {
-            return true;
+            return Some(true);
         }
         let program = &mut self.interner[program];
-        if program.ran != emit {
+        let digits = (usize::BITS - effort.allowed().leading_zeros()) as u8;
+        if program.ran != emit || (program.held.is_none() && program.tried < digits) {
             program.ran = emit;
-            program.held = program.condition.matches(document);
+            program.tried = digits;
+            program.held = program.condition.matches(document, effort);
         }
         program.held
     }
@@ -80,7 +85,8 @@ impl Program {
         Program {
             condition: Condition { root: Expression::And(rest.iter().map(|&item| item.clone()).collect()) },
             ran: 0,
-            held: false,
+            held: None,
+            tried: 0,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::random::{criteria, data};
 use super::*;
+use crate::condition::bounds;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::strategy::ValueTree;
@@ -13,6 +14,13 @@ struct Plain {
     condition: Option<Condition>,
     delivery: DeliveryId,
     target: SessionRef,
+}
+
+impl Plain {
+    fn is_met(&self, document: &Document<'_>) -> bool {
+        let matches = |condition: &Condition| condition.matches(document, &Effort::default()) == Some(true);
+        self.condition.as_ref().is_none_or(matches)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -89,14 +97,24 @@ impl Both {
 
     fn emit(&mut self, channel: ChannelId, data: &str) -> Result<(), TestCaseError> {
         let document = Document::parse(data).expect("made valid");
-        let mut found = Vec::new();
-        self.index.find(channel, &document, &mut |delivery, target| found.push((target, delivery.0)));
+        let (mut found, mut open) = (Vec::new(), Vec::new());
+        let undecided = self.index.find(channel, &document, &mut |delivery, target| found.push((target, delivery.0)));
+        self.index.for_each_undecided(&undecided, &mut |delivery, target| open.push((target, delivery.0)));
+        prop_assert!(open.is_empty() || self.index.steps.emit < bounds::EMIT_STEPS);
+        prop_assert!(!undecided.is_empty() || open.is_empty());
+        // Each is another session: what is left open is the channel's own, and told once, either so or so.
+        for one in &open {
+            let plain = self.plain.iter().find(|plain| plain.target == one.0).expect("subscribed");
+            prop_assert_eq!(plain.channel, channel);
+            if plain.is_met(&document) || found.contains(one) {
+                found.push(*one);
+            }
+        }
+        open.sort_unstable();
+        prop_assert!(open.windows(2).all(|pair| pair[0] != pair[1]), "left open twice");
         found.sort_unstable();
-        let meets = |plain: &&Plain| {
-            let condition = plain.condition.as_ref();
-            plain.channel == channel && condition.is_none_or(|condition| condition.matches(&document))
-        };
-        let expected = self.plain.iter().filter(meets).map(|plain| (plain.target, plain.delivery.0));
+        let expected = self.plain.iter().filter(|plain| plain.channel == channel && plain.is_met(&document));
+        let expected = expected.map(|plain| (plain.target, plain.delivery.0));
         let mut expected: Vec<_> = expected.collect();
         expected.sort_unstable();
         prop_assert_eq!(found, expected, "event data {}", data);
@@ -108,15 +126,29 @@ impl Both {
 proptest! {
     #[test]
     fn the_index_tells_whom_the_plain_loop_tells(steps in prop::collection::vec(step(), 1..60)) {
-        let mut both = Both::default();
-        for step in &steps {
-            both.take(step)?;
-        }
-        while !both.plain.is_empty() {
-            both.unsubscribe(0)?;
-        }
-        prop_assert!(holds_nothing(&both.index));
+        run(Both::default(), &steps)?;
     }
+
+    #[test]
+    fn what_the_index_has_no_steps_for_is_left_open_and_nothing_else(
+        steps in prop::collection::vec(step(), 1..60),
+        free in 0..6usize,
+        emit in 0..20usize,
+    ) {
+        let index = SubscriptionIndex { steps: Steps { free, emit }, ..SubscriptionIndex::default() };
+        run(Both { index, ..Both::default() }, &steps)?;
+    }
+}
+
+fn run(mut both: Both, steps: &[Step]) -> Result<(), TestCaseError> {
+    for step in steps {
+        both.take(step)?;
+    }
+    while !both.plain.is_empty() {
+        both.unsubscribe(0)?;
+    }
+    prop_assert!(holds_nothing(&both.index));
+    Ok(())
 }
 
 #[test]

@@ -166,6 +166,7 @@ class Sockudo(Peer):
         if self.program().exists():
             return
         need_package("protoc", "protobuf-compiler")
+        need_package("/usr/include/google/protobuf/timestamp.proto", "libprotobuf-dev")
         features = ["--no-default-features", "--features", "local,redis", "--locked"]
         target = ["--root", str(BUILT / "sockudo"), "--target-dir", str(BUILT / "sockudo-build")]
         run(["cargo", "install", "sockudo", "--version", SOCKUDO_VERSION, *features, *target])

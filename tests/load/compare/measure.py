@@ -11,11 +11,12 @@ from running import Running
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much work: clients that are held idle, that listen, and seconds of each measurement."""
+    """How much work: clients that are held idle, that listen, seconds of each measurement, and of holding them."""
 
     idle: int
     listening: int
     seconds: float
+    hold: float
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Row:
 
 
 def fill(sizes: Sizes) -> list[str]:
-    return ["fill", "-c", str(sizes.idle), "--step", str(sizes.idle), "--hold", "5"]
+    return ["fill", "-c", str(sizes.idle), "--step", str(sizes.idle), "--hold", str(sizes.hold)]
 
 
 def listen(*options: str) -> Callable[[Sizes], list[str]]:

@@ -66,6 +66,11 @@ class Peer:
     def install(self) -> None:
         """Makes the server available, or raises Unavailable."""
 
+    @staticmethod
+    def program() -> pathlib.Path | str:
+        """What is run: a file, or a name on the path."""
+        raise NotImplementedError
+
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
         raise NotImplementedError
 
@@ -82,7 +87,7 @@ class Carillon(Peer):
             run(["cargo", "build", "--release", "--locked"], cwd=ROOT)
 
     @staticmethod
-    def program() -> pathlib.Path:
+    def program() -> pathlib.Path | str:
         return pathlib.Path(os.environ.get("CARILLON_BIN", ROOT / "target" / "release" / "carillon"))
 
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
@@ -102,8 +107,12 @@ class Stock(Peer):
     def install(self) -> None:
         run(["cargo", "build", "--release", "--locked", "--target-dir", str(BUILT / "stock")], cwd=HERE / "stock")
 
+    @staticmethod
+    def program() -> pathlib.Path | str:
+        return BUILT / "stock" / "release" / "stock"
+
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
-        return Start([str(BUILT / "stock" / "release" / "stock"), f"127.0.0.1:{port}"])
+        return Start([str(self.program()), f"127.0.0.1:{port}"])
 
 
 class Nchan(Peer):
@@ -114,6 +123,10 @@ class Nchan(Peer):
     def install(self) -> None:
         need_package(self.module, "libnginx-mod-nchan", "nginx-light")
         need_package("nginx", "nginx-light")
+
+    @staticmethod
+    def program() -> pathlib.Path | str:
+        return "nginx"
 
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
         upstream = f"upstream redis {{ nchan_redis_server redis://127.0.0.1:{redis_port}; }}" if self.has_redis else ""
@@ -151,7 +164,7 @@ http {{
     }}
 }}
 """)
-        return Start(["nginx", "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", str(folder / "error.log")])
+        return Start([self.program(), "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", str(folder / "error.log")])
 
     def ready_request(self) -> tuple[str, str] | None:
         # It listens before it has found its Redis, and answers 503 until then.
@@ -172,7 +185,7 @@ class Sockudo(Peer):
         run(["cargo", "install", "sockudo", "--version", SOCKUDO_VERSION, *features, *target])
 
     @staticmethod
-    def program() -> pathlib.Path:
+    def program() -> pathlib.Path | str:
         return BUILT / "sockudo" / "bin" / "sockudo"
 
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
@@ -206,9 +219,13 @@ class SocketIo(Peer):
         need_package("node", "nodejs", "npm")
         run(["npm", "ci", "--no-audit", "--no-fund"], cwd=HERE / "socketio")
 
+    @staticmethod
+    def program() -> pathlib.Path | str:
+        return "node"
+
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
         redis = [f"redis://127.0.0.1:{redis_port}"] if self.has_redis else []
-        return Start(["node", str(HERE / "socketio" / "server.mjs"), str(port), *redis], {"NODE_ENV": "production"})
+        return Start([self.program(), str(HERE / "socketio" / "server.mjs"), str(port), *redis], {"NODE_ENV": "production"})
 
 
 class Nats(Peer):
@@ -218,12 +235,16 @@ class Nats(Peer):
     def install(self) -> None:
         need_package("nats-server", "nats-server")
 
+    @staticmethod
+    def program() -> pathlib.Path | str:
+        return "nats-server"
+
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
         (folder / "nats.conf").write_text(f"""
 listen: "127.0.0.1:-1"
 websocket {{ listen: "127.0.0.1:{port}", no_tls: true, compression: false }}
 """)
-        return Start(["nats-server", "-c", str(folder / "nats.conf")], {"GOMAXPROCS": "2"})
+        return Start([self.program(), "-c", str(folder / "nats.conf")], {"GOMAXPROCS": "2"})
 
 
 def all_peers() -> list[Peer]:

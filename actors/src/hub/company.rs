@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_millis(1);
 /// See the module.
 #[derive(Default)]
 pub struct Company {
-    /// How many messages were handed out with the last broadcast, itself included.
+    /// How many messages are likely to be handed out together, the broadcast included.
     expected: usize,
     wait: Option<Pin<Box<Sleep>>>,
 }
@@ -24,7 +24,8 @@ pub struct Company {
 impl Company {
     /// Notes how many messages were handed out with a broadcast.
     pub fn expect(&mut self, together: usize) {
-        self.expected = together;
+        // Given up bit by bit: on a busy machine those that send may not have had the processor within one wait.
+        self.expected = together.max(self.expected / 4 * 3);
     }
 
     /// Whether a broadcast with `waiting` messages, itself included, is kept; if so, `task` is woken when its time is over.
@@ -64,9 +65,12 @@ mod tests {
     }
 
     #[actix::test]
-    async fn a_broadcast_that_came_alone_lets_the_next_one_go_at_once() {
+    async fn broadcasts_that_come_alone_go_at_once_soon_after_others_came_together() {
         let mut company = Company::default();
-        company.expect(1);
+        company.expect(64);
+        for _ in 0..16 {
+            company.expect(1);
+        }
         assert!(!is_awaited(&mut company, 1).await);
     }
 }

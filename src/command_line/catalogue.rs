@@ -1,13 +1,13 @@
 //! The catalogue as commands use it: opened where the settings say, read, changed, and the nodes told of the change.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use actors::bus::Control;
 use actors::bus::redis::{RedisAddress, announce_once};
 
-use super::{Failure, run_to_end, tell};
+use super::{Failure, answer, run_to_end, tell};
 use crate::catalogue::{Catalogue, CatalogueError, EmbeddedCatalogue, MongoCatalogue, Project, ProjectName};
-use crate::settings::{BusKind, CatalogueKind, CatalogueSettings, Settings};
+use crate::settings::{BusKind, CatalogueKind, CatalogueSettings, Loaded, Settings};
 
 /// Why a command could not do its work on the catalogue.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +57,15 @@ pub(super) fn with_catalogue<T>(
     work: impl AsyncFnOnce(&dyn Catalogue) -> Result<T, AccessFailure>,
 ) -> Result<T, Failure> {
     Ok(run_to_end(async { work(open(settings).await?.as_ref()).await })??)
+}
+
+/// The same with the process's settings, and prints what the work answers.
+pub(super) fn answer_from_catalogue(
+    file: Option<&Path>,
+    work: impl AsyncFnOnce(&Settings, &dyn Catalogue) -> Result<String, AccessFailure>,
+) -> Result<(), Failure> {
+    let settings = Loaded::from_process(file)?.settings;
+    answer(with_catalogue(&settings, async |catalogue| work(&settings, catalogue).await)?)
 }
 
 /// Tells the nodes that a project was changed, and answers how they come to know, as an end of a sentence.

@@ -6,10 +6,10 @@ use clap::Subcommand;
 
 use actors::session::registration::{EVENT_NAME_RULE, is_event_name};
 
-use super::catalogue::{AccessFailure, read_project, tell_nodes, with_catalogue};
-use super::{Failure, answer};
+use super::Failure;
+use super::catalogue::{AccessFailure, answer_from_catalogue, read_project, tell_nodes};
 use crate::catalogue::{Catalogue, EventDefinition, EventMode, ProjectName};
-use crate::settings::{Loaded, Settings};
+use crate::settings::Settings;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum EventCommand {
@@ -45,8 +45,7 @@ pub(super) enum EventCommand {
 
 impl EventCommand {
     pub(super) fn run(&self, file: Option<&Path>) -> Result<(), Failure> {
-        let settings = Loaded::from_process(file)?.settings;
-        answer(with_catalogue(&settings, async |catalogue| self.work(&settings, catalogue).await)?)
+        answer_from_catalogue(file, async |settings, catalogue| self.work(settings, catalogue).await)
     }
 
     async fn work(&self, settings: &Settings, catalogue: &dyn Catalogue) -> Result<String, AccessFailure> {

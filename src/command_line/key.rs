@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use super::catalogue::{AccessFailure, read_project, tell_nodes, tell_nodes_of_new, with_catalogue};
-use super::{Failure, answer};
+use super::Failure;
+use super::catalogue::{AccessFailure, answer_from_catalogue, read_project, tell_nodes, tell_nodes_of_new};
 use crate::auth::check_key;
 use crate::catalogue::{Algorithm, Catalogue, Key, KeyMaterial, KeyUse, ProjectName, revoke_key};
-use crate::settings::{Loaded, Settings};
+use crate::settings::Settings;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeyCommand {
@@ -50,8 +50,7 @@ pub(super) enum KeyCommand {
 
 impl KeyCommand {
     pub(super) fn run(&self, file: Option<&Path>) -> Result<(), Failure> {
-        let settings = Loaded::from_process(file)?.settings;
-        answer(with_catalogue(&settings, async |catalogue| self.work(&settings, catalogue).await)?)
+        answer_from_catalogue(file, async |settings, catalogue| self.work(settings, catalogue).await)
     }
 
     async fn work(&self, settings: &Settings, catalogue: &dyn Catalogue) -> Result<String, AccessFailure> {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use clap::{Subcommand, ValueEnum};
 
-use super::catalogue::{AccessFailure, read_project, tell_nodes, tell_nodes_of_new, with_catalogue};
-use super::{Failure, answer};
+use super::Failure;
+use super::catalogue::{AccessFailure, answer_from_catalogue, read_project, tell_nodes, tell_nodes_of_new};
 use crate::catalogue::{Catalogue, EventMode, Key, KeyUse, Project, ProjectName};
-use crate::settings::{Loaded, Settings};
+use crate::settings::Settings;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ProjectCommand {
@@ -48,8 +48,7 @@ impl From<Events> for EventMode {
 
 impl ProjectCommand {
     pub(super) fn run(&self, file: Option<&Path>) -> Result<(), Failure> {
-        let settings = Loaded::from_process(file)?.settings;
-        answer(with_catalogue(&settings, async |catalogue| self.work(&settings, catalogue).await)?)
+        answer_from_catalogue(file, async |settings, catalogue| self.work(settings, catalogue).await)
     }
 
     async fn work(&self, settings: &Settings, catalogue: &dyn Catalogue) -> Result<String, AccessFailure> {

@@ -79,7 +79,7 @@ fn describe(key: &Key) -> Value {
 fn of_catalogue(error: CatalogueError) -> HttpError {
     log::warn!("an administrator's call met a catalogue that failed: cause={error}");
     let message = "the catalogue does not answer now: try again in a few seconds";
-    HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::TemporarilyUnavailable, message)
+    HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message)
 }
 
 /// Who may give orders to the project, and what they say.

@@ -18,10 +18,9 @@ import sys
 import tempfile
 import time
 
-from idle_clients import DEADLINE_SECONDS, SPARE_FILES, Node, allow_open_files, frame
+from idle_clients import DEADLINE_SECONDS, SPARE_FILES, Node, allow_open_files, connect
 
 SUBSCRIPTIONS_OF_A_SESSION = 100
-EVENT = "order-updates"
 # How long Redis is let come to rest, and then looked at: it keeps the buffers of a connection for some seconds after they
 # were last used, and each node asks for a sign of life every three.
 REST_SECONDS, LOOK_SECONDS = 6.0, 10.0
@@ -67,40 +66,13 @@ class Redis:
         return statistics.mode(seen)
 
 
-def connect(node: Node, api_token: str, number: int) -> socket.socket:
-    """Opens a session, registers its subscriptions in one message, and reads up to the answer."""
-    recipients = range(number * SUBSCRIPTIONS_OF_A_SESSION, (number + 1) * SUBSCRIPTIONS_OF_A_SESSION)
-    entries = [
-        {
-            "eventType": "CUSTOM_WS_EVENTS",
-            "apiName": EVENT,
-            "condition": {"conditionType": "RESPONSE", "criteria": {"recipientId": f"u{recipient}"}},
-        }
-        for recipient in recipients
-    ]
-    handshake = (
-        "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
-        f"x-am-authorization: {api_token}\r\nx-am-user-authorization: {node.user_token(f'u{number}')}\r\n\r\n"
-    )
-    client = socket.create_connection((node.host, node.port), DEADLINE_SECONDS)
-    client.sendall(handshake.encode() + frame({"objType": "REGISTER", "onEvents": entries}))
-    answer = b""
-    while not answer.endswith(b'"invalidOnEvents":[]}}'):
-        piece = client.recv(65536)
-        answer += piece
-        if not piece or b'"error"' in answer:
-            raise RuntimeError(f"session {number} was not served: {answer[-300:]!r}")
-    return client
-
-
 def measure(redis: Redis, nodes: list[Node], subscriptions: int) -> int:
     """Bytes that the subscriptions add to Redis."""
     tokens = [node.api_token("connect") for node in nodes]
     before = redis.memory_at_rest()
     start = time.monotonic()
     sessions = [
-        connect(nodes[number % len(nodes)], tokens[number % len(nodes)], number)
+        connect(nodes[number % len(nodes)], tokens[number % len(nodes)], number, SUBSCRIPTIONS_OF_A_SESSION)
         for number in range(subscriptions // SUBSCRIPTIONS_OF_A_SESSION)
     ]
     held = [int(node.metric("carillon_subscriptions")) for node in nodes]

@@ -5,12 +5,13 @@
 //!                     ▲      ▲                                        │   ▲             ▲
 //!                     │      └───────────────Answers─────────────────┘   │             │
 //!                     └──────────────────────Tell────────────────────────┘◀─Published──┤
-//!  backend ──HTTP──▶ (the program) ──EmitAll──▶ emitter ───────────────────────publish──┘
+//!  backend ──HTTP──▶ (the program) ──EmitCall──▶ batcher (per worker) ──▶ emitter ─publish─┘
 //! ```
 //!
 //! - `protocol`, `condition`, `registry::index` are pure: no actor, no socket, no driver.
 //! - `session` and `hub` own sockets, one hub a worker thread; they never know the bus.
-//! - `registry`, `emitter`, `announcer`, `nodes` and `bus` live on one thread, the bus arbiter.
+//! - `registry`, `emitter`, `announcer`, `nodes` and `bus` live on one thread, the bus arbiter; the emitter's batchers
+//!   one on each worker.
 //!
 //! Invariants:
 //! 1. Every emit goes through the bus, a node's own too: a channel has one order for all.
@@ -21,6 +22,7 @@
 
 pub mod announcer;
 pub mod bus;
+mod chunked_slab;
 pub mod condition;
 pub mod counters;
 pub mod emitter;

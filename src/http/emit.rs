@@ -7,22 +7,25 @@ use super::error::HttpError;
 use crate::auth::{ApiToken, EventUse, Scope};
 use crate::catalogue::{EventMode, KeyUse};
 use crate::metrics::EmitOutcome;
+use actix::Addr;
 use actix_web::{HttpRequest, HttpResponse, web};
-use actors::emitter::{EmitAll, EmitResult, Emitted};
+use actors::emitter::{Emit, EmitBatcher, EmitCall, EmitResult, Emitted};
 use actors::protocol::messages::USER_TOKEN;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::oneshot;
 
 /// `POST /api/system-api/{project}/emit-event-ws`.
 pub async fn emit(
     doors: web::Data<Doors>,
+    batcher: web::Data<Addr<EmitBatcher>>,
     request: HttpRequest,
     project: web::Path<String>,
     payload: web::Payload,
 ) -> HttpResponse {
     let started_at = Instant::now();
     let response = match read_call(&doors, &request, &project, payload).await {
-        Ok(call) => answer(&doors, call).await,
+        Ok(call) => answer(&doors, &batcher, call).await,
         Err(error) => {
             doors.metrics.count_emit(EmitOutcome::of_status(error.status));
             error.response()
@@ -78,7 +81,7 @@ async fn check_tokens(doors: &Doors, request: &HttpRequest, project: &str) -> Re
 }
 
 /// Emits what is in order, and answers each item in its place.
-async fn answer(doors: &Doors, call: Call) -> HttpResponse {
+async fn answer(doors: &Doors, batcher: &Addr<EmitBatcher>, call: Call) -> HttpResponse {
     let Call { project, items, is_batch } = call;
     let mut emits = Vec::with_capacity(items.len());
     let mut refused = Vec::with_capacity(items.len());
@@ -91,9 +94,7 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
             Err(error) => refused.push(Some(error)),
         }
     }
-    let results = if emits.is_empty() { Ok(Vec::new()) } else { doors.emitter.send(EmitAll { project, emits }).await };
-    // Where the emitter is gone, every item is answered so.
-    let mut results = results.unwrap_or_default().into_iter();
+    let mut results = publish(batcher, project, emits).await.into_iter();
     let answers: Vec<Result<Emitted, HttpError>> = refused
         .into_iter()
         .map(|refused| match refused {
@@ -113,6 +114,17 @@ async fn answer(doors: &Doors, call: Call) -> HttpResponse {
         Some(answer) => HttpResponse::Ok().content_type("application/json").body(answer_body(&answer)),
         None => HttpError::stopping().response(),
     }
+}
+
+/// What became of each emit, in order; nothing where the emitter is gone.
+async fn publish(batcher: &Addr<EmitBatcher>, project: Arc<str>, emits: Vec<Emit>) -> Vec<EmitResult> {
+    if emits.is_empty() {
+        return Vec::new();
+    }
+    let (answer, results) = oneshot::channel();
+    // A mailbox's own bound is not asked: each connection has one call under way.
+    batcher.do_send(EmitCall { project, emits, answer });
+    results.await.unwrap_or_default()
 }
 
 fn of_result(result: EmitResult) -> Result<Emitted, HttpError> {

@@ -27,6 +27,7 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, web};
 use actors::bus::redis::RedisAddressError;
 use actors::counters::Counters;
+use actors::emitter::EmitBatcher;
 use actors::hub::{SessionHub, announce};
 use actors::nodes::NodeList;
 use actors::registry::SessionRegistry;
@@ -35,6 +36,8 @@ use bus::{BusParts, start_bus};
 use catalogue::open_catalogue;
 use listener::{AddressFile, listen};
 use orders::Orders;
+use std::convert::Infallible;
+use std::future::{Ready, ready};
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::rc::Rc;
@@ -168,7 +171,11 @@ impl Node {
         let server = builder.listen("carillon", listener, move || {
             let drained = drained.clone();
             let counters = counters.clone();
-            let app = App::new().app_data(worker.doors.clone()).wrap(from_fn(http::doorkeeper)).configure(http::routes);
+            let app = App::new()
+                .app_data(worker.doors.clone())
+                .data_factory(worker.emit_batcher())
+                .wrap(from_fn(http::doorkeeper))
+                .configure(http::routes);
             HttpService::build()
                 .tcp_nodelay(true)
                 // An answer in front of an unread body survives only if the rest is read for a while.
@@ -237,6 +244,12 @@ impl Worker {
             });
             async move { Ok(actix_service::boxed::service(service)) }
         })
+    }
+
+    /// Starts the batcher of the worker's emits, on its thread.
+    fn emit_batcher(&self) -> impl Fn() -> Ready<Result<Addr<EmitBatcher>, Infallible>> + use<> {
+        let emitter = self.doors.emitter.clone();
+        move || ready(Ok(EmitBatcher::new(emitter.clone()).start()))
     }
 
     fn start_hub(&self) -> Addr<SessionHub> {

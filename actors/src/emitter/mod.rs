@@ -3,19 +3,23 @@
 //! One actor on the bus arbiter, behind the HTTP API. It never knows sessions: whoever is to be told is the registry's
 //! business, behind the bus.
 
+mod batcher;
 mod rate;
 
 pub use crate::bus::EmitId;
+pub use batcher::EmitBatcher;
 
 use crate::bus::{BusError, ChannelKey, Once, Publication, SharedBus, Taken};
 use crate::counters::{Counters, Limit};
 use crate::protocol::codes::ErrorCode;
-use actix::{Actor, Context, Handler, Message, ResponseFuture};
+use actix::{Actor, Context, Handler, Message};
 use bytes::Bytes;
+use futures::FutureExt as _;
 use futures::future::{LocalBoxFuture, TryFutureExt, ready};
 use rate::Rates;
 use std::sync::Arc;
 use std::time::Instant;
+use tokio::sync::oneshot;
 
 /// One emit as a backend asked for it, its form checked.
 #[derive(Debug)]
@@ -26,13 +30,19 @@ pub struct Emit {
     pub idempotency_key: Option<Box<str>>,
 }
 
-/// Emits of one HTTP call, in order. The answers come in the same order.
+/// Emits of one HTTP call, in order. The answers come in the same order; no answer comes where the emitter is gone.
 #[derive(Message)]
-#[rtype(result = "Vec<EmitResult>")]
-pub struct EmitAll {
+#[rtype(result = "()")]
+pub struct EmitCall {
     pub project: Arc<str>,
     pub emits: Vec<Emit>,
+    pub answer: oneshot::Sender<Vec<EmitResult>>,
 }
+
+/// The calls of one worker's turn, in order.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct EmitBatch(Vec<EmitCall>);
 
 /// What was told, or told before under the same idempotency key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,20 +140,38 @@ impl Actor for Emitter {
     type Context = Context<Self>;
 }
 
-impl Handler<EmitAll> for Emitter {
-    type Result = ResponseFuture<Vec<EmitResult>>;
+impl Handler<EmitBatch> for Emitter {
+    type Result = ();
 
-    fn handle(&mut self, message: EmitAll, _: &mut Context<Self>) -> Self::Result {
+    fn handle(&mut self, batch: EmitBatch, _: &mut Context<Self>) {
         let now = Instant::now();
-        let EmitAll { project, emits } = message;
-        let prepared: Vec<_> = emits.into_iter().map(|emit| self.prepare(&project, emit, now)).collect();
-        Box::pin(async move {
-            let mut results = Vec::with_capacity(prepared.len());
-            // One after the other: the order of a batch is the order on its channels.
-            for emit in prepared {
-                results.push(emit.await);
+        let mut answers = Vec::with_capacity(batch.0.len());
+        for EmitCall { project, emits, answer } in batch.0 {
+            let prepared: Vec<_> = emits.into_iter().map(|emit| self.prepare(&project, emit, now)).collect();
+            let mut publishing = Box::pin(publish_all(prepared));
+            match (&mut publishing).now_or_never() {
+                Some(results) => answers.push((answer, results)),
+                None => drop(actix::spawn(async move { drop(answer.send(publishing.await)) })),
             }
-            results
-        })
+        }
+        if !answers.is_empty() {
+            // In a task of its own, behind the registry's turn with what was published: the thread that is to tell it and
+            // to answer is then woken once for both.
+            actix::spawn(async move {
+                for (answer, results) in answers {
+                    // Who asked may be gone.
+                    drop(answer.send(results));
+                }
+            });
+        }
     }
+}
+
+/// One after the other: the order of a call's emits is the order on their channels.
+async fn publish_all(prepared: Vec<LocalBoxFuture<'static, EmitResult>>) -> Vec<EmitResult> {
+    let mut results = Vec::with_capacity(prepared.len());
+    for emit in prepared {
+        results.push(emit.await);
+    }
+    results
 }

@@ -13,6 +13,10 @@ use std::task::{Context as TaskContext, Poll};
 /// Rounds of readiness in one turn, after which other tasks of the worker have theirs.
 const ROUNDS_A_TURN: usize = 4;
 
+/// Sessions written to in one turn, about a millisecond of work: between two portions of a broadcast the worker answers HTTP
+/// calls, and the emits that come in meanwhile are written together after it.
+const WRITES_A_TURN: usize = 64;
+
 /// What a hub does in each of its turns, after the messages of its mailbox. Never ends.
 pub(super) struct Turn;
 
@@ -26,8 +30,10 @@ impl ActorFuture<SessionHub> for Turn {
         task: &mut TaskContext<'_>,
     ) -> Poll<()> {
         hub.read_clock();
-        let is_kept = hub.waits_for_company(task);
-        if !is_kept {
+        // What was handed out is written before more is: frames that wait meanwhile are joined.
+        let is_writing = hub.ctx.dirty.len() >= WRITES_A_TURN;
+        let is_kept = !is_writing && hub.waits_for_company(task);
+        if !is_writing && !is_kept {
             hub.hand_out();
         }
         hub.on_unread();
@@ -35,7 +41,8 @@ impl ActorFuture<SessionHub> for Turn {
         let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
         hub.settle(ctx);
         let has_incoming = !is_kept && !hub.incoming.is_empty();
-        if !is_drained || has_incoming || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
+        let is_written = hub.ctx.dirty.is_empty();
+        if !is_drained || !is_written || has_incoming || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
             task.waker().wake_by_ref();
         }
         Poll::Pending
@@ -85,14 +92,18 @@ impl SessionHub {
     /// The end of a turn: what the sessions left to do is done.
     pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
         let mut requests = Vec::new();
-        while !self.ctx.requests.is_empty() || !self.ctx.dirty.is_empty() {
+        let mut left = WRITES_A_TURN;
+        loop {
             let asked = std::mem::take(&mut self.ctx.requests);
             // What is refused is answered, and has something to write.
             requests.extend(self.judge_requests(asked, ctx));
-            while let Some(slot) = self.ctx.dirty.pop() {
-                if let Some(session) = self.sessions.at(slot) {
-                    self.with(session, Flush);
-                }
+            if left == 0 {
+                break;
+            }
+            let Some(slot) = self.ctx.dirty.pop_front() else { break };
+            if let Some(session) = self.sessions.at(slot) {
+                self.with(session, Flush);
+                left -= 1;
             }
         }
         for (session, patience_seconds) in self.ctx.closing.drain(..) {
@@ -116,6 +127,101 @@ impl SessionHub {
         if !requests.is_empty() {
             // Bounded by the sessions: each has at most its messages of a second and its subscriptions under way.
             self.registry.do_send(Requests { worker: self.worker, requests });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Adopt, Authority, EventsRequest, Welcome};
+    use super::*;
+    use crate::counters::{CountedSession, Counters};
+    use crate::protocol::messages::ErrorBody;
+    use crate::registry::{Answer, Answers, PendingUnregister};
+    use crate::session::session_ref::SessionRef;
+    use crate::session::{Conduct, Grant, RefreshRequest, RefreshResult, Seat, SessionContext, SessionSettings};
+    use bytes::{Bytes, BytesMut};
+    use futures::future::{LocalBoxFuture, pending};
+    use std::io::Read as _;
+    use std::net::{TcpListener, TcpStream};
+    use std::rc::Rc;
+    use std::sync::Arc;
+
+    struct Nobody;
+
+    impl Actor for Nobody {
+        type Context = Context<Self>;
+    }
+
+    impl Handler<Requests> for Nobody {
+        type Result = ();
+
+        fn handle(&mut self, _: Requests, _: &mut Context<Self>) {}
+    }
+
+    impl Authority for Nobody {
+        fn judge_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+            Box::pin(pending())
+        }
+
+        fn judge_events(&self, _: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
+            Box::pin(pending())
+        }
+    }
+
+    fn start_hub(counters: &Arc<Counters>) -> Addr<SessionHub> {
+        let settings = SessionSettings {
+            conduct: Conduct { on_open: |_, _| {}, on_message: |_, _, _| {} },
+            node: "test".into(),
+            ping_seconds: 0,
+            close_seconds: 5,
+            send_buffer_bytes: 1 << 20,
+            message_bytes: 1 << 20,
+            messages_per_second: u32::MAX,
+            register_milliseconds: 0,
+            subscriptions: 0,
+        };
+        let ctx = SessionContext::new(settings, counters.clone());
+        SessionHub::new(0, ctx, Nobody.start().recipient(), Rc::new(Nobody)).start()
+    }
+
+    /// A client, and the message by which the hub takes over its socket.
+    fn client(listener: &TcpListener, counters: &Arc<Counters>) -> (TcpStream, Adopt) {
+        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("listens");
+        let (socket, _) = listener.accept().expect("connected");
+        for socket in [&client, &socket] {
+            socket.set_nonblocking(true).expect("a socket");
+        }
+        let seat = Seat { counted: CountedSession::count(counters, u64::MAX).expect("a seat"), places: None };
+        let (head, early) = (Bytes::from_static(b"welcome"), BytesMut::new());
+        (client, Adopt { socket, head, early, welcome: Welcome::Granted(Grant::nobody()), seat })
+    }
+
+    #[actix::test]
+    async fn what_the_registry_says_while_others_are_welcomed_waits_for_no_later_event() {
+        for others in [1, 3 * WRITES_A_TURN] {
+            let counters = Arc::new(Counters::default());
+            let hub = start_hub(&counters);
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+            let (mut told, adopt) = client(&listener, &counters);
+            hub.send(adopt).await.expect("the hub lives");
+            let welcomed: Vec<_> = (0..others).map(|_| client(&listener, &counters)).collect();
+            let mut sockets = Vec::new();
+            for (socket, adopt) in welcomed {
+                hub.do_send(adopt);
+                sockets.push(socket);
+            }
+            let answer = PendingUnregister { guid: None, valid: Vec::new(), invalid: Vec::new() };
+            let session = SessionRef { worker: 0, slot: 0, generation: 1 };
+            hub.do_send(Answers(vec![Answer::Unsubscribed { session, answer: Box::new(answer) }]));
+            let mut heard = Vec::new();
+            // Turns, no time: the hub's tick would wake it once a second.
+            for _ in 0..1000 {
+                tokio::task::yield_now().await;
+                let _ = told.read_to_end(&mut heard);
+            }
+            let heard = String::from_utf8_lossy(&heard).into_owned();
+            assert!(heard.contains("UNREGISTER"), "beside {others} others: {heard:?}");
         }
     }
 }

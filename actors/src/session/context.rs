@@ -10,6 +10,7 @@ use crate::protocol::messages::ErrorBody;
 use crate::registry::Request;
 use actix::{ActorContext, ActorState};
 use bytes::Bytes;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Bytes read from a socket at once, shared by all sessions of a worker.
@@ -81,8 +82,8 @@ pub struct SessionContext {
     pub refreshes: Vec<RefreshRequest>,
     /// Sessions whose end in time may have moved forward.
     pub(crate) expiring: Vec<SessionRef>,
-    /// Slots with something to write.
-    pub(crate) dirty: Vec<u32>,
+    /// Slots with something to write, in the order in which they came to have it.
+    pub(crate) dirty: VecDeque<u32>,
     /// Sessions that said goodbye in this turn, and for how many seconds the peer is waited for.
     pub(crate) closing: Vec<(SessionRef, u32)>,
     /// Sessions with more to read than their turn allows, each once.
@@ -106,7 +107,7 @@ impl SessionContext {
             requests: Vec::new(),
             refreshes: Vec::new(),
             expiring: Vec::new(),
-            dirty: Vec::new(),
+            dirty: VecDeque::new(),
             closing: Vec::new(),
             unread: Vec::new(),
             notifications: 0,

@@ -25,7 +25,7 @@ impl Session {
     pub(super) fn push(&mut self, frames: Bytes, notifications: u32, ctx: &mut SessionContext) {
         ctx.counters.session_queue_bytes.add(frames.len() as u64);
         let outbox = self.outbox.get_or_insert_with(|| {
-            ctx.dirty.push(self.reference.slot);
+            ctx.dirty.push_back(self.reference.slot);
             ctx.spare_outboxes.pop().unwrap_or_default()
         });
         outbox.push(frames, notifications);

@@ -2,8 +2,8 @@
 
 use super::index::ChannelId;
 use crate::bus::ChannelKey;
+use crate::chunked_slab::ChunkedSlab;
 use hashbrown::HashMap;
-use slab::Slab;
 
 struct Channel {
     key: ChannelKey,
@@ -18,7 +18,7 @@ struct Channel {
 #[derive(Default)]
 pub(super) struct Channels {
     ids: HashMap<ChannelKey, ChannelId>,
-    channels: Slab<Channel>,
+    channels: ChunkedSlab<Channel>,
     /// Channels whose last subscriber went since the last look, each with the number of that time.
     emptied: Vec<(ChannelId, u64)>,
     /// Those of the look before: left at the next one, unless somebody came back meanwhile.
@@ -30,17 +30,15 @@ impl Channels {
     /// Adds a subscriber, or one that waits for the bus: the channel is not left meanwhile.
     pub fn enter(&mut self, key: &ChannelKey) -> ChannelId {
         let id = *self.ids.entry_ref(key).or_insert_with(|| {
-            let place =
-                self.channels.insert(Channel { key: key.clone(), subscribers: 0, is_joined: false, emptying: 0 });
-            ChannelId(u32::try_from(place).expect("a channel takes more than a byte of memory: fewer than u32 counts"))
+            ChannelId(self.channels.insert(Channel { key: key.clone(), subscribers: 0, is_joined: false, emptying: 0 }))
         });
-        self.channels[id.0 as usize].subscribers += 1;
+        self.channels[id.0].subscribers += 1;
         id
     }
 
     /// Takes a subscriber away.
     pub fn exit(&mut self, id: ChannelId) {
-        let channel = &mut self.channels[id.0 as usize];
+        let channel = &mut self.channels[id.0];
         channel.subscribers -= 1;
         if channel.subscribers == 0 {
             self.emptyings += 1;
@@ -51,12 +49,12 @@ impl Channels {
 
     /// Whether the bus has joined the channel.
     pub fn is_joined(&self, id: ChannelId) -> bool {
-        self.channels[id.0 as usize].is_joined
+        self.channels[id.0].is_joined
     }
 
     /// Notes that the bus has joined the channel.
     pub fn note_joined(&mut self, id: ChannelId) {
-        self.channels[id.0 as usize].is_joined = true;
+        self.channels[id.0].is_joined = true;
     }
 
     /// The channel, if somebody here may hear it.
@@ -66,7 +64,7 @@ impl Channels {
 
     /// Subscribers of a channel.
     pub fn subscribers(&self, id: ChannelId) -> usize {
-        self.channels[id.0 as usize].subscribers
+        self.channels[id.0].subscribers
     }
 
     /// Forgets the channels that have had no subscriber since before the last call; the caller leaves them on the bus.
@@ -74,17 +72,17 @@ impl Channels {
         let mut left = Vec::new();
         let due = std::mem::replace(&mut self.idle, std::mem::take(&mut self.emptied));
         for (id, emptying) in due {
-            let place = id.0 as usize;
             let still_empty = |channel: &Channel| channel.subscribers == 0 && channel.emptying == emptying;
-            if self.channels.get(place).is_some_and(still_empty) {
-                let channel = self.channels.remove(place);
+            if !self.channels.get(id.0).is_some_and(still_empty) {
+                continue;
+            }
+            if let Some(channel) = self.channels.remove(id.0) {
                 self.ids.remove(&channel.key);
                 left.push(channel.key);
             }
         }
         if self.ids.capacity() > 4 * self.ids.len() + 1024 {
             self.ids.shrink_to_fit();
-            self.channels.shrink_to_fit();
         }
         left
     }

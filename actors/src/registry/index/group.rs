@@ -2,7 +2,7 @@
 
 use super::DeliveryId;
 use super::fingerprint::Fingerprint;
-use super::slab::NONE;
+use crate::chunked_slab::NONE;
 use crate::session::session_ref::SessionRef;
 
 /// What tells a group from every other.

@@ -7,7 +7,7 @@ use super::DeliveryId;
 use super::fingerprint::Fingerprint;
 use super::group::{Group, Identity, Member, Seat};
 use super::id_table::IdTable;
-use super::slab::{ChunkedSlab, NONE};
+use crate::chunked_slab::{ChunkedSlab, NONE};
 use std::hash::{BuildHasher, RandomState};
 
 /// All groups.

@@ -1,7 +1,7 @@
 //! One copy of what many share, counted, and forgotten with its last holder.
 
 use super::id_table::IdTable;
-use super::slab::ChunkedSlab;
+use crate::chunked_slab::ChunkedSlab;
 use hashbrown::Equivalent;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::ops::{Index, IndexMut};

@@ -18,7 +18,6 @@ pub(super) mod interner;
 mod places;
 mod programs;
 mod ranges;
-mod slab;
 mod spots;
 mod subscriptions;
 mod terms;

@@ -1,7 +1,7 @@
 //! What of a condition the index has not answered: kept once for all that share it, run at most once per emit.
 
 use super::interner::Interner;
-use super::slab::NONE;
+use crate::chunked_slab::NONE;
 use crate::condition::{Condition, Effort, Expression, document::Document};
 use hashbrown::Equivalent;
 use std::hash::{Hash, Hasher};

@@ -1,7 +1,7 @@
 //! Which seats a subscription has: one for nearly all, several for an `$in` or `$or`.
 
 use super::group::Seat;
-use super::slab::{ChunkedSlab, NONE};
+use crate::chunked_slab::{ChunkedSlab, NONE};
 
 /// All subscriptions, by number.
 #[derive(Default)]

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
 
 /// "No record", where a `u32` names one. Also what a slab never hands out.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
-/// Records in a chunk: at the 64 bytes of the largest record 64 KiB, small enough to fill and to free at once.
+/// Records in a chunk: at the 64 bytes of an index's largest record 64 KiB, small enough to fill and to free at once.
 const CHUNK: usize = 1024;
 
 /// Records named by `u32`, reused lowest chunk first, so that what is left gathers and the upper chunks empty.
-pub(super) struct ChunkedSlab<T> {
+pub(crate) struct ChunkedSlab<T> {
     chunks: Vec<Chunk<T>>,
     /// The chunks that have room.
     open: BTreeSet<u32>,
@@ -42,7 +42,7 @@ impl<T> Default for ChunkedSlab<T> {
 
 impl<T> ChunkedSlab<T> {
     /// Stores `record` under a number that nothing else has.
-    pub(super) fn insert(&mut self, record: T) -> u32 {
+    pub(crate) fn insert(&mut self, record: T) -> u32 {
         let chunk = match self.open.first() {
             Some(&chunk) => chunk,
             None => self.open_chunk(),
@@ -56,8 +56,23 @@ impl<T> ChunkedSlab<T> {
         chunk * CHUNK as u32 + u32::from(slot)
     }
 
+    /// The number that the next record gets.
+    pub(crate) fn next_id(&self) -> u32 {
+        let (chunk, slot) = match self.open.first() {
+            Some(&chunk) => (chunk, self.chunks[chunk as usize].next_slot()),
+            None => (self.chunks.len() as u32, 0),
+        };
+        chunk * CHUNK as u32 + u32::from(slot)
+    }
+
+    /// No record has this number or a higher one.
+    pub(crate) fn end(&self) -> u32 {
+        let last = self.chunks.last().map_or(0, |chunk| chunk.slots.len());
+        (self.chunks.len().saturating_sub(1) * CHUNK + last) as u32
+    }
+
     /// Takes the record out.
-    pub(super) fn remove(&mut self, id: u32) -> Option<T> {
+    pub(crate) fn remove(&mut self, id: u32) -> Option<T> {
         let (chunk, slot) = place(id);
         let record = self.chunks.get_mut(chunk)?.remove(slot)?;
         self.len -= 1;
@@ -66,7 +81,7 @@ impl<T> ChunkedSlab<T> {
         Some(record)
     }
 
-    pub(super) fn get(&self, id: u32) -> Option<&T> {
+    pub(crate) fn get(&self, id: u32) -> Option<&T> {
         let (chunk, slot) = place(id);
         match self.chunks.get(chunk)?.slots.get(slot)? {
             Slot::Taken(record) => Some(record),
@@ -74,7 +89,7 @@ impl<T> ChunkedSlab<T> {
         }
     }
 
-    pub(super) fn get_mut(&mut self, id: u32) -> Option<&mut T> {
+    pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut T> {
         let (chunk, slot) = place(id);
         match self.chunks.get_mut(chunk)?.slots.get_mut(slot)? {
             Slot::Taken(record) => Some(record),
@@ -83,7 +98,7 @@ impl<T> ChunkedSlab<T> {
     }
 
     /// Every record with its number, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let numbered = self.chunks.iter().zip(0..).flat_map(|(chunk, number)| {
             chunk.slots.iter().zip(0..).map(move |(slot, place)| (number * CHUNK as u32 + place, slot))
         });
@@ -94,7 +109,7 @@ impl<T> ChunkedSlab<T> {
     }
 
     /// Every record, in the order of their numbers.
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let slots = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.slots);
         slots.filter_map(|slot| match slot {
             Slot::Taken(record) => Some(record),
@@ -102,7 +117,7 @@ impl<T> ChunkedSlab<T> {
         })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
@@ -141,6 +156,10 @@ impl<T> IndexMut<u32> for ChunkedSlab<T> {
 impl<T> Chunk<T> {
     fn with_capacity(capacity: usize) -> Self {
         Chunk { slots: Vec::with_capacity(capacity), vacant: NO_SLOT, taken: 0 }
+    }
+
+    fn next_slot(&self) -> u16 {
+        if self.vacant == NO_SLOT { self.slots.len() as u16 } else { self.vacant }
     }
 
     fn insert(&mut self, record: T) -> u16 {
@@ -190,8 +209,10 @@ mod tests {
     fn numbers_are_reused_and_an_emptied_slab_holds_no_memory() {
         let mut slab = ChunkedSlab::default();
         let ids: Vec<u32> = (0..5000u32).map(|value| slab.insert(value)).collect();
+        assert_eq!((slab.end(), slab.next_id()), (5000, 5000));
         assert_eq!(slab.remove(ids[17]), Some(17));
         assert_eq!(slab.remove(ids[17]), None);
+        assert_eq!(slab.next_id(), ids[17]);
         assert_eq!(slab.insert(99), ids[17]);
         assert_eq!(slab[ids[17]], 99);
         assert_eq!(slab.iter_mut().count(), 5000);
@@ -201,6 +222,7 @@ mod tests {
             assert!(slab.remove(*id).is_some());
         }
         assert_eq!((slab.len(), slab.chunks.len(), slab.open.len()), (0, 0, 0));
+        assert_eq!((slab.end(), slab.next_id()), (0, 0));
         assert!(slab.get(3).is_none() && slab.get(NONE).is_none());
     }
 

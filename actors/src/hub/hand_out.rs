@@ -96,3 +96,30 @@ impl SessionHub {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{self, FIRST, HubUnderTest};
+    use super::*;
+    use crate::session::session_ref::SessionRef;
+
+    /// A ping with the payload "ping", masked with zeros (RFC 6455 §5.2).
+    const PING: &[u8] = b"\x89\x84\0\0\0\0ping";
+
+    #[actix::test]
+    async fn a_ping_is_answered_before_a_storm_is_handed_out_to_its_end() {
+        let hub = HubUnderTest::start();
+        let (mut peer, adopt) = hub.client();
+        hub.address.send(adopt).await.expect("the hub lives");
+        peer.say(PING);
+        let nobody = SessionRef { generation: 0, ..FIRST };
+        for _ in 0..16 {
+            let storm = (0..HANDED_OUT_A_TURN).map(|_| testing::unregistered(nobody));
+            hub.address.do_send(Answers(storm.collect()));
+        }
+        hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
+        let heard = peer.hear(1000).await;
+        let (pong, last) = (heard.find("ping"), heard.find("UNREGISTER"));
+        assert!(pong.is_some() && pong < last, "{heard:?}");
+    }
+}

@@ -11,6 +11,8 @@ mod joined;
 mod poller;
 mod register;
 mod slots;
+#[cfg(test)]
+mod testing;
 mod tick;
 mod turn;
 mod walk;

@@ -133,94 +133,22 @@ impl SessionHub {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Adopt, Authority, EventsRequest, Welcome};
+    use super::super::testing::{self, FIRST, HubUnderTest, Peer};
     use super::*;
-    use crate::counters::{CountedSession, Counters};
-    use crate::protocol::messages::ErrorBody;
-    use crate::registry::{Answer, Answers, PendingUnregister};
-    use crate::session::session_ref::SessionRef;
-    use crate::session::{Conduct, Grant, RefreshRequest, RefreshResult, Seat, SessionContext, SessionSettings};
-    use bytes::{Bytes, BytesMut};
-    use futures::future::{LocalBoxFuture, pending};
-    use std::io::Read as _;
-    use std::net::{TcpListener, TcpStream};
-    use std::rc::Rc;
-    use std::sync::Arc;
-
-    struct Nobody;
-
-    impl Actor for Nobody {
-        type Context = Context<Self>;
-    }
-
-    impl Handler<Requests> for Nobody {
-        type Result = ();
-
-        fn handle(&mut self, _: Requests, _: &mut Context<Self>) {}
-    }
-
-    impl Authority for Nobody {
-        fn judge_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
-            Box::pin(pending())
-        }
-
-        fn judge_events(&self, _: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
-            Box::pin(pending())
-        }
-    }
-
-    fn start_hub(counters: &Arc<Counters>) -> Addr<SessionHub> {
-        let settings = SessionSettings {
-            conduct: Conduct { on_open: |_, _| {}, on_message: |_, _, _| {} },
-            node: "test".into(),
-            ping_seconds: 0,
-            close_seconds: 5,
-            send_buffer_bytes: 1 << 20,
-            message_bytes: 1 << 20,
-            messages_per_second: u32::MAX,
-            register_milliseconds: 0,
-            subscriptions: 0,
-        };
-        let ctx = SessionContext::new(settings, counters.clone());
-        SessionHub::new(0, ctx, Nobody.start().recipient(), Rc::new(Nobody)).start()
-    }
-
-    /// A client, and the message by which the hub takes over its socket.
-    fn client(listener: &TcpListener, counters: &Arc<Counters>) -> (TcpStream, Adopt) {
-        let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("listens");
-        let (socket, _) = listener.accept().expect("connected");
-        for socket in [&client, &socket] {
-            socket.set_nonblocking(true).expect("a socket");
-        }
-        let seat = Seat { counted: CountedSession::count(counters, u64::MAX).expect("a seat"), places: None };
-        let (head, early) = (Bytes::from_static(b"welcome"), BytesMut::new());
-        (client, Adopt { socket, head, early, welcome: Welcome::Granted(Grant::nobody()), seat })
-    }
+    use crate::registry::Answers;
 
     #[actix::test]
     async fn what_the_registry_says_while_others_are_welcomed_waits_for_no_later_event() {
         for others in [1, 3 * WRITES_A_TURN] {
-            let counters = Arc::new(Counters::default());
-            let hub = start_hub(&counters);
-            let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-            let (mut told, adopt) = client(&listener, &counters);
-            hub.send(adopt).await.expect("the hub lives");
-            let welcomed: Vec<_> = (0..others).map(|_| client(&listener, &counters)).collect();
-            let mut sockets = Vec::new();
-            for (socket, adopt) in welcomed {
-                hub.do_send(adopt);
-                sockets.push(socket);
+            let hub = HubUnderTest::start();
+            let (mut peer, adopt) = hub.client();
+            hub.address.send(adopt).await.expect("the hub lives");
+            let (_peers, adopts): (Vec<Peer>, Vec<_>) = (0..others).map(|_| hub.client()).unzip();
+            for adopt in adopts {
+                hub.address.do_send(adopt);
             }
-            let answer = PendingUnregister { guid: None, valid: Vec::new(), invalid: Vec::new() };
-            let session = SessionRef { worker: 0, slot: 0, generation: 1 };
-            hub.do_send(Answers(vec![Answer::Unsubscribed { session, answer: Box::new(answer) }]));
-            let mut heard = Vec::new();
-            // Turns, no time: the hub's tick would wake it once a second.
-            for _ in 0..1000 {
-                tokio::task::yield_now().await;
-                let _ = told.read_to_end(&mut heard);
-            }
-            let heard = String::from_utf8_lossy(&heard).into_owned();
+            hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
+            let heard = peer.hear(1000).await;
             assert!(heard.contains("UNREGISTER"), "beside {others} others: {heard:?}");
         }
     }

@@ -1,0 +1,109 @@
+//! A hub with sockets and nothing behind it, for the tests of this folder.
+
+use super::{Adopt, Authority, EventsRequest, SessionHub, Welcome};
+use crate::counters::{CountedSession, Counters};
+use crate::protocol::messages::ErrorBody;
+use crate::registry::{Answer, PendingUnregister, Requests};
+use crate::session::session_ref::SessionRef;
+use crate::session::{Conduct, Grant, RefreshRequest, RefreshResult, Seat, SessionContext, SessionSettings};
+use actix::prelude::*;
+use bytes::{Bytes, BytesMut};
+use futures::future::{LocalBoxFuture, pending};
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The first session of a hub.
+pub const FIRST: SessionRef = SessionRef { worker: 0, slot: 0, generation: 1 };
+
+/// A hub, and where its clients connect.
+pub struct HubUnderTest {
+    pub address: Addr<SessionHub>,
+    listener: TcpListener,
+    counters: Arc<Counters>,
+}
+
+/// The other end of a session's connection.
+pub struct Peer(TcpStream);
+
+/// Stands where the registry and the keeper of keys would, and never answers.
+struct Nobody;
+
+impl HubUnderTest {
+    /// A hub that pings nobody.
+    pub fn start() -> HubUnderTest {
+        let settings = SessionSettings {
+            conduct: Conduct { on_open: |_, _| {}, on_message: |_, _, _| {} },
+            node: "test".into(),
+            ping_seconds: 0,
+            close_seconds: 5,
+            send_buffer_bytes: 1 << 20,
+            message_bytes: 1 << 20,
+            messages_per_second: u32::MAX,
+            register_milliseconds: 0,
+            subscriptions: 0,
+        };
+        let counters = Arc::new(Counters::default());
+        let ctx = SessionContext::new(settings, counters.clone());
+        let address = SessionHub::new(0, ctx, Nobody.start().recipient(), Rc::new(Nobody)).start();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        HubUnderTest { address, listener, counters }
+    }
+
+    /// A client, and the message by which the hub takes over its socket.
+    pub fn client(&self) -> (Peer, Adopt) {
+        let peer = TcpStream::connect(self.listener.local_addr().expect("bound")).expect("listens");
+        let (socket, _) = self.listener.accept().expect("connected");
+        for socket in [&peer, &socket] {
+            socket.set_nonblocking(true).expect("a socket");
+        }
+        let seat = Seat { counted: CountedSession::count(&self.counters, u64::MAX).expect("a seat"), places: None };
+        let (head, early) = (Bytes::from_static(b"welcome"), BytesMut::new());
+        (Peer(peer), Adopt { socket, head, early, welcome: Welcome::Granted(Grant::nobody()), seat })
+    }
+}
+
+impl Peer {
+    /// Sends bytes.
+    pub fn say(&mut self, bytes: &[u8]) {
+        self.0.write_all(bytes).expect("room in an empty buffer");
+    }
+
+    /// What comes within so many turns of the thread: no time, since a hub's tick wakes it once a second.
+    pub async fn hear(&mut self, turns: usize) -> String {
+        let mut heard = Vec::new();
+        for _ in 0..turns {
+            tokio::task::yield_now().await;
+            // Ends with what there is for now.
+            let _ = self.0.read_to_end(&mut heard);
+        }
+        String::from_utf8_lossy(&heard).into_owned()
+    }
+}
+
+/// The answer to an UNREGISTER.
+pub fn unregistered(session: SessionRef) -> Answer {
+    let answer = PendingUnregister { guid: None, valid: Vec::new(), invalid: Vec::new() };
+    Answer::Unsubscribed { session, answer: Box::new(answer) }
+}
+
+impl Actor for Nobody {
+    type Context = Context<Self>;
+}
+
+impl Handler<Requests> for Nobody {
+    type Result = ();
+
+    fn handle(&mut self, _: Requests, _: &mut Context<Self>) {}
+}
+
+impl Authority for Nobody {
+    fn judge_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+        Box::pin(pending())
+    }
+
+    fn judge_events(&self, _: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
+        Box::pin(pending())
+    }
+}

@@ -9,7 +9,7 @@ pub const PROCESS_BYTES: u64 = 16_000_000;
 
 /// An idle session with two tokens, one subscription and its own condition, in the process, in bytes: the median over a node
 /// that nobody had come to yet.
-pub const PROCESS_BYTES_PER_CLIENT: u64 = 287;
+pub const PROCESS_BYTES_PER_CLIENT: u64 = 330;
 
 /// Each further subscription of a session, with a condition of its own, in the process, in bytes.
 pub const PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION: u64 = 104;

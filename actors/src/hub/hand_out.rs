@@ -99,12 +99,9 @@ impl SessionHub {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{self, FIRST, HubUnderTest};
+    use super::super::testing::{self, FIRST, HubUnderTest, PING};
     use super::*;
     use crate::session::session_ref::SessionRef;
-
-    /// A ping with the payload "ping", masked with zeros (RFC 6455 §5.2).
-    const PING: &[u8] = b"\x89\x84\0\0\0\0ping";
 
     #[actix::test]
     async fn a_ping_is_answered_before_a_storm_is_handed_out_to_its_end() {

@@ -67,6 +67,8 @@ pub struct SessionHub {
     /// the mailbox that it comes from, by the registry.
     incoming: VecDeque<Incoming>,
     company: Company,
+    /// Sessions, about, that were handed something out and have not been written to.
+    unwritten: usize,
     expiry: ExpiryQueue,
     /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
     farewells: ExpiryQueue,
@@ -151,6 +153,7 @@ impl SessionHub {
             ready: Vec::new(),
             incoming: VecDeque::new(),
             company: Company::default(),
+            unwritten: 0,
             expiry: ExpiryQueue::default(),
             farewells: ExpiryQueue::default(),
             walk: Walk::default(),

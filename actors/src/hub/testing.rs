@@ -17,6 +17,9 @@ use std::sync::Arc;
 /// The first session of a hub.
 pub const FIRST: SessionRef = SessionRef { worker: 0, slot: 0, generation: 1 };
 
+/// A ping with the payload "ping", masked with zeros (RFC 6455 §5.2).
+pub const PING: &[u8] = b"\x89\x84\0\0\0\0ping";
+
 /// A hub, and where its clients connect.
 pub struct HubUnderTest {
     pub address: Addr<SessionHub>,

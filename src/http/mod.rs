@@ -43,7 +43,6 @@ use actix_web::{Resource, Route, guard};
 use actors::announcer::Announcer;
 use actors::bus::BusHealth;
 use actors::counters::Counters;
-use actors::emitter::Emitter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -55,7 +54,6 @@ pub struct Doors {
     pub catalogue: Arc<dyn Catalogue>,
     pub authenticator: Arc<Authenticator>,
     pub admission: Arc<Admission>,
-    pub emitter: Addr<Emitter>,
     pub announcer: Addr<Announcer>,
     pub bus_health: Arc<BusHealth>,
     pub counters: Arc<Counters>,
@@ -66,7 +64,6 @@ pub struct Doors {
 
 /// What the doors know of the bus.
 pub struct BusDoors {
-    pub emitter: Addr<Emitter>,
     pub announcer: Addr<Announcer>,
     pub health: Arc<BusHealth>,
 }
@@ -82,7 +79,7 @@ impl Doors {
         bus: BusDoors,
         counters: Arc<Counters>,
     ) -> Doors {
-        let BusDoors { emitter, announcer, health: bus_health } = bus;
+        let BusDoors { announcer, health: bus_health } = bus;
         let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.most_sessions());
         let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
         let (is_stopping, is_draining) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -92,7 +89,6 @@ impl Doors {
             catalogue,
             authenticator,
             admission,
-            emitter,
             announcer,
             bus_health,
             counters,

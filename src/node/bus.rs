@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 /// What others know of the bus arbiter.
 pub(super) struct BusParts {
     pub registry: Addr<SessionRegistry>,
+    pub emitter: Addr<Emitter>,
     pub nodes: Addr<NodeList>,
     pub doors: BusDoors,
 }
@@ -86,9 +87,9 @@ pub(super) async fn start_bus(
         let announcer = Announcer::new(bus.clone()).start();
         bus.attach_control(orders);
         let nodes = NodeList::new(bus, facts, counters).start();
-        let doors = BusDoors { emitter, announcer, health };
+        let doors = BusDoors { announcer, health };
         // Nobody waits any more where the node has been stopped meanwhile.
-        let _ = started.send(BusParts { registry, nodes, doors });
+        let _ = started.send(BusParts { registry, emitter, nodes, doors });
     });
     start.await.map_err(|_| NodeError::Bus)
 }

@@ -27,7 +27,7 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, web};
 use actors::bus::redis::RedisAddressError;
 use actors::counters::Counters;
-use actors::emitter::EmitBatcher;
+use actors::emitter::{EmitBatcher, Emitter};
 use actors::hub::{SessionHub, announce};
 use actors::nodes::NodeList;
 use actors::registry::SessionRegistry;
@@ -106,6 +106,7 @@ struct Node {
     settings: Settings,
     doors: web::Data<Doors>,
     registry: Addr<SessionRegistry>,
+    emitter: Addr<Emitter>,
     nodes: Addr<NodeList>,
     hubs: Hubs,
     session_settings: SessionSettings,
@@ -135,13 +136,14 @@ impl Node {
             Orders::new(hubs.clone(), admission.clone(), authenticator.clone(), catalogue.clone(), counters.clone())
                 .start();
         let bus_arbiter = Arbiter::new();
-        let BusParts { registry, nodes, doors } =
+        let BusParts { registry, emitter, nodes, doors } =
             start_bus(&bus_arbiter, settings, number, &node, orders.recipient(), counters.clone()).await?;
         let doors = Doors::new(settings.clone(), node.clone(), catalogue, authenticator, admission, doors, counters);
         Ok(Node {
             settings: settings.clone(),
             doors: web::Data::new(doors),
             registry,
+            emitter,
             nodes,
             hubs,
             session_settings: session_settings(settings, node),
@@ -198,6 +200,7 @@ impl Node {
         Worker {
             doors: self.doors.clone(),
             registry: self.registry.clone(),
+            emitter: self.emitter.clone(),
             hubs: self.hubs.clone(),
             session_settings: self.session_settings.clone(),
             next: Arc::default(),
@@ -210,6 +213,7 @@ impl Node {
 struct Worker {
     doors: web::Data<Doors>,
     registry: Addr<SessionRegistry>,
+    emitter: Addr<Emitter>,
     hubs: Hubs,
     session_settings: SessionSettings,
     next: Arc<AtomicU16>,
@@ -248,7 +252,7 @@ impl Worker {
 
     /// Starts the batcher of the worker's emits, on its thread.
     fn emit_batcher(&self) -> impl Fn() -> Ready<Result<Addr<EmitBatcher>, Infallible>> + use<> {
-        let emitter = self.doors.emitter.clone();
+        let emitter = self.emitter.clone();
         move || ready(Ok(EmitBatcher::new(emitter.clone()).start()))
     }
 

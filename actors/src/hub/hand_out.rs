@@ -115,7 +115,8 @@ mod tests {
             hub.address.do_send(Answers(storm.collect()));
         }
         hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
-        let heard = peer.hear(1000).await;
+        testing::turns(1000).await;
+        let heard = peer.hear("UNREGISTER", 1);
         let (pong, last) = (heard.find("ping"), heard.find("UNREGISTER"));
         assert!(pong.is_some() && pong < last, "{heard:?}");
     }

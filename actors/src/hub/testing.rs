@@ -13,6 +13,10 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// The longest that the system may take to hand on what was written to a socket.
+const DELIVERY: Duration = Duration::from_secs(5);
 
 /// The first session of a hub.
 pub const FIRST: SessionRef = SessionRef { worker: 0, slot: 0, generation: 1 };
@@ -73,15 +77,26 @@ impl Peer {
         self.0.write_all(bytes).expect("room in an empty buffer");
     }
 
-    /// What comes within so many turns of the thread: no time, since a hub's tick wakes it once a second.
-    pub async fn hear(&mut self, turns: usize) -> String {
-        let mut heard = Vec::new();
-        for _ in 0..turns {
-            tokio::task::yield_now().await;
-            // Ends with what there is for now.
-            let _ = self.0.read_to_end(&mut heard);
+    /// What the hub has written, up to where a word stands for the last of so many times. Holds the thread, so that the hub can do
+    /// no more for it: only what is on its way is waited for.
+    pub fn hear(&mut self, word: &str, times: usize) -> String {
+        self.0.set_nonblocking(false).expect("a socket");
+        self.0.set_read_timeout(Some(DELIVERY)).expect("a socket");
+        let (mut heard, mut piece) = (String::new(), [0; 4096]);
+        while heard.matches(word).count() < times {
+            match self.0.read(&mut piece) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => heard += &String::from_utf8_lossy(&piece[..count]),
+            }
         }
-        String::from_utf8_lossy(&heard).into_owned()
+        heard
+    }
+}
+
+/// Lets the thread's other tasks have so many turns. No time: a hub's tick wakes it once a second.
+pub async fn turns(count: usize) {
+    for _ in 0..count {
+        tokio::task::yield_now().await;
     }
 }
 

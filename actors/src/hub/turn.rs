@@ -156,7 +156,8 @@ mod tests {
                 hub.address.do_send(adopt);
             }
             hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
-            let heard = peer.hear(1000).await;
+            testing::turns(1000).await;
+            let heard = peer.hear("UNREGISTER", 1);
             assert!(heard.contains("UNREGISTER"), "beside {others} others: {heard:?}");
         }
     }
@@ -173,14 +174,13 @@ mod tests {
         let everybody =
             (0..).zip(1..).map(|(slot, generation)| SessionRef { worker: 0, slot, generation }).take(peers.len());
         hub.address.do_send(Answers(everybody.map(testing::unregistered).collect()));
-        let mut heard = String::new();
         for turn in 0..200 {
             if turn == 50 {
                 hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
             }
             peers.iter_mut().for_each(|peer| peer.say(PING));
-            heard += &peers[0].hear(1).await;
+            testing::turns(1).await;
         }
-        assert_eq!(heard.matches("UNREGISTER").count(), 2);
+        assert_eq!(peers[0].hear("UNREGISTER", 2).matches("UNREGISTER").count(), 2);
     }
 }

@@ -110,8 +110,21 @@ impl Crew {
     /// # Errors
     /// [`CrewError`].
     pub fn report(&mut self) -> Result<Total, CrewError> {
+        self.ask(&Order::Report)
+    }
+
+    /// Lets every process time afresh; what was counted until then.
+    ///
+    /// # Errors
+    /// [`CrewError`].
+    pub fn measure(&mut self) -> Result<Counts, CrewError> {
+        Ok(self.ask(&Order::Measure)?.counts)
+    }
+
+    /// Gives an order that is answered with a report, and waits for all answers.
+    fn ask(&mut self, order: &Order) -> Result<Total, CrewError> {
         self.hands.iter_mut().for_each(|hand| hand.report = None);
-        self.order(|_, _| Order::Report)?;
+        self.order(|_, _| order.clone())?;
         let until = Instant::now() + REPORT_WITHIN;
         while self.hands.iter().any(|hand| hand.report.is_none()) {
             let left = until.saturating_duration_since(Instant::now());

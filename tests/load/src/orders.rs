@@ -33,7 +33,8 @@ pub enum Order {
     Churn { at_once: u32 },
     /// Publish events.
     Emit(EmitOrder),
-    /// Forget timings, so that what comes counts alone.
+    /// Say all that was counted, and forget timings, so that what comes counts alone. It is one order, since what happened
+    /// between two would be counted and not timed, or the other way about.
     Measure,
     /// Begin no new connection of a churn, publish no further event.
     Pause,
@@ -66,7 +67,7 @@ pub struct EmitOrder {
 pub enum Message {
     /// A few times a second.
     Progress(Counts),
-    /// The answer to [`Order::Report`].
+    /// The answer to [`Order::Report`] and [`Order::Measure`].
     Report(Report),
     /// The worker can't go on.
     Failed(String),

@@ -141,8 +141,7 @@ impl Run {
     /// # Errors
     /// [`RunError`], where a process has ended.
     pub fn measure(&mut self, title: &'static str, seconds: f64, counter: Counter) -> Result<Measured, RunError> {
-        self.crew.order(|_, _| Order::Measure)?;
-        let before = self.crew.report()?.counts;
+        let before = self.crew.measure()?;
         let (server, own, start) = (self.server.cpu_seconds(), self.crew.cpu_seconds(), Instant::now());
         self.wait(title, seconds, counter)?;
         let total = self.crew.report()?;

@@ -23,7 +23,7 @@ pub fn run(options: &RestartOptions) -> Result<(), RunError> {
     let plan = plan(&options.common, options.clients, options.clients, None)?;
     let mut run = Run { server, crew: Crew::start(&plan)? };
     run.hold(options.clients, options.clients, options.at_once, true)?;
-    run.crew.order(|_, _| Order::Measure)?;
+    run.crew.measure()?;
     let start = Instant::now();
     let stopped = if run.server.is_ours() { Some(restart(&mut run.server)?) } else { None };
     if stopped.is_none() {

@@ -155,7 +155,10 @@ impl Worker {
             Order::Hold { clients, at_once, returns } => self.clients.hold(clients, at_once, returns),
             Order::Churn { at_once } => self.clients.churn(at_once),
             Order::Emit(order) => self.emitter = Some(Emitter::new(order, self.spec.run)),
-            Order::Measure => self.tally.measure(),
+            Order::Measure => {
+                self.tally.forget_timings();
+                tell(&Message::Report(self.tally.report()))?;
+            }
             Order::Pause => {
                 self.clients.pause();
                 self.emitter.iter_mut().for_each(Emitter::pause);

@@ -70,7 +70,7 @@ impl Tally {
     }
 
     /// Forgets what was timed.
-    pub fn measure(&mut self) {
+    pub fn forget_timings(&mut self) {
         self.timings.clear();
     }
 

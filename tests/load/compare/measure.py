@@ -30,6 +30,8 @@ class Row:
     options: Callable[[Sizes], list[str]]
     figure: Callable[[dict], float | None]
     only_with_redis: bool = False
+    # Clients are at the first, events go to the last.
+    nodes: int = 1
 
 
 def fill(sizes: Sizes) -> list[str]:
@@ -65,13 +67,20 @@ ROWS = [
         listen("-k", "1", "-R", "1000"), lambda result: result["delivery_us"]["p50"]),
     Row("p99", "emitted to told at 1,000 a second, p99", "µs", True,
         listen("-k", "1", "-R", "1000"), lambda result: result["delivery_us"]["p99"]),
+    Row("across_p50", "emitted to one node and told by another at 1,000 a second, p50", "µs", True,
+        listen("-k", "1", "-R", "1000"), lambda result: result["delivery_us"]["p50"], True, 2),
+    Row("across_p99", "emitted to one node and told by another at 1,000 a second, p99", "µs", True,
+        listen("-k", "1", "-R", "1000"), lambda result: result["delivery_us"]["p99"], True, 2),
 ]
 
 
 def measure(load: pathlib.Path, running: Running, options: list[str]) -> dict:
     """Runs the load tool once; its result, or `{"failed": why}`."""
-    common = ["--protocol", running.peer.protocol, "--target", f"127.0.0.1:{running.port}", "--server-pid", str(running.pid)]
+    common = ["--protocol", running.peer.protocol, "--target", f"127.0.0.1:{running.ports[0]}"]
     common += ["--data", str(running.folder), "--json", "-"]
+    common += [word for pid in running.pids for word in ("--server-pid", str(pid))]
+    if len(running.ports) > 1:
+        common += ["--emit-target", f"127.0.0.1:{running.ports[-1]}"]
     if options[0] == "fill" and running.peer.has_redis:
         common += ["--redis", f"127.0.0.1:{running.redis_port}"]
     try:

@@ -18,6 +18,7 @@ SOCKUDO_VERSION = "5.2.0"
 # The application that the load tool's pusher dialect knows.
 APPLICATION = {"ID": "load", "KEY": "load-key", "SECRET": "load-secret"}
 MANY = "100000000"
+BEFORE_REDIS = "a node tells its own clients before Redis has the event, so that nodes may differ in order"
 
 
 class Unavailable(Exception):
@@ -55,6 +56,10 @@ class Peer:
     protocol = ""
     # What it does not do in the test, that Carillon does.
     without = ""
+    # Further, where it has a Redis.
+    without_on_redis = ""
+    # How long its nodes take to know of each other, in seconds.
+    seconds_to_meet = 0.0
 
     def __init__(self, has_redis: bool):
         self.has_redis = has_redis
@@ -62,6 +67,10 @@ class Peer:
     @property
     def label(self) -> str:
         return self.name + (" + Redis" if self.has_redis else "")
+
+    @property
+    def note(self) -> str:
+        return "; ".join(part for part in (self.without, self.has_redis and self.without_on_redis) if part)
 
     def install(self) -> None:
         """Makes the server available, or raises Unavailable."""
@@ -174,6 +183,9 @@ http {{
 class Sockudo(Peer):
     name, protocol = "Sockudo", "pusher"
     without = "no user token, no condition: a public channel for each audience; it ends the connection after each publish"
+    without_on_redis = BEFORE_REDIS
+    # A heartbeat every ten seconds; alone, a node publishes nothing.
+    seconds_to_meet = 12.0
 
     def install(self) -> None:
         if self.program().exists():
@@ -214,6 +226,7 @@ class Sockudo(Peer):
 class SocketIo(Peer):
     name, protocol = "Socket.IO", "socket-io"
     without = "no token, no condition: a room for each audience, in one Node process"
+    without_on_redis = BEFORE_REDIS
 
     def install(self) -> None:
         need_package("node", "nodejs", "npm")

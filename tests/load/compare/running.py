@@ -1,8 +1,10 @@
-"""A server while it is measured: started on a fresh folder, with a Redis of its own where it wants one, and ended."""
+"""A server while it is measured: its processes are started on fresh folders, with a Redis of its own where it wants
+one, and ended."""
 
 import http.client
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -14,22 +16,32 @@ DEADLINE_SECONDS = 60.0
 
 
 class Running:
-    """A started server and its Redis; `with` ends both."""
+    """The nodes of a started server, one for each port, and their Redis; `with` ends all."""
 
-    def __init__(self, peer: Peer, port: int, redis_port: int):
-        self.peer, self.port, self.redis_port = peer, port, redis_port
+    def __init__(self, peer: Peer, ports: list[int], redis_port: int):
+        self.peer, self.ports, self.redis_port = peer, ports, redis_port
+        self.pids: list[int] = []
         self.processes: list[subprocess.Popen] = []
 
     def __enter__(self) -> "Running":
         self.temporary = tempfile.TemporaryDirectory(prefix="carillon-compare-")
-        self.folder = pathlib.Path(self.temporary.name)
+        self.logs = pathlib.Path(self.temporary.name)
+        self.folder = self.logs / "node-0"
+        self.folder.mkdir()
         try:
             if self.peer.has_redis:
-                self._spawn(Start(["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], {}, self.folder))
+                self._spawn(Start(["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], {}, self.logs))
                 self._await(self.redis_port)
-            self.pid = self._spawn(self.peer.start(self.port, self.folder, self.redis_port))
-            self._await(self.port)
-            self._await_ready()
+            for number, port in enumerate(self.ports):
+                folder = self.logs / f"node-{number}"
+                if number:
+                    # What the first one made for itself, keys above all, is what all have.
+                    shutil.copytree(self.folder, folder)
+                self.pids.append(self._spawn(self.peer.start(port, folder, self.redis_port)))
+                self._await(port)
+                self._await_ready(port)
+            if len(self.ports) > 1:
+                time.sleep(self.peer.seconds_to_meet)
         except BaseException:
             self.__exit__()
             raise
@@ -46,17 +58,17 @@ class Running:
         self.temporary.cleanup()
 
     def _spawn(self, start: Start) -> int:
-        log = open(self.folder / f"{len(self.processes)}.log", "wb")
+        log = open(self.logs / f"{len(self.processes)}.log", "wb")
         process = subprocess.Popen(start.command, env=os.environ | start.environment, cwd=start.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
         self.processes.append(process)
         return process.pid
 
-    def _await_ready(self) -> None:
+    def _await_ready(self, port: int) -> None:
         request = self.peer.ready_request()
         end = time.monotonic() + DEADLINE_SECONDS
         while request and time.monotonic() < end:
-            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
             connection.request(*request, body=b"" if request[0] == "POST" else None)
             if connection.getresponse().status < 300:
                 return
@@ -73,5 +85,5 @@ class Running:
                 return
             except OSError:
                 time.sleep(0.05)
-        log = (self.folder / f"{len(self.processes) - 1}.log").read_text(errors="replace")[-1000:]
+        log = (self.logs / f"{len(self.processes) - 1}.log").read_text(errors="replace")[-1000:]
         raise Unavailable(f"{self.peer.label} does not listen: {log}")

@@ -164,6 +164,9 @@ pub struct ListenOptions {
     /// Listens only; events come from `emit` elsewhere on this machine, with the same --run.
     #[arg(long)]
     pub no_emit: bool,
+    /// Emits to this node instead of those that the clients are at; may be given again.
+    #[arg(long, value_name = "ADDRESS")]
+    pub emit_target: Vec<SocketAddrV4>,
     /// The number by which `listen --no-emit` and `emit` know each other's events.
     #[arg(long)]
     pub run: Option<u32>,

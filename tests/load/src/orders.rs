@@ -12,6 +12,8 @@ pub struct WorkerSpec {
     pub dialect: DialectSpec,
     /// Servers, which clients are spread over.
     pub targets: Vec<SocketAddrV4>,
+    /// Servers that events are published to.
+    pub emit_targets: Vec<SocketAddrV4>,
     /// Addresses that clients come from, in turn; none: the system's choice.
     pub sources: Vec<Ipv4Addr>,
     /// The number of this process's first client.

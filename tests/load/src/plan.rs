@@ -16,6 +16,7 @@ const CLIENTS_OF_A_SOURCE: u32 = 10_000;
 pub struct Plan {
     pub dialect: DialectSpec,
     pub targets: Vec<SocketAddrV4>,
+    pub emit_targets: Vec<SocketAddrV4>,
     pub clients: u32,
     /// 0: as many as the clients ask for.
     pub processes: u32,
@@ -52,6 +53,7 @@ impl Plan {
         WorkerSpec {
             dialect: self.dialect.clone(),
             targets: self.targets.clone(),
+            emit_targets: self.emit_targets.clone(),
             sources: (1..=sources).map(|last| Ipv4Addr::new(127, 0, 1, last)).collect(),
             first: self.apart.map_or(clients.start, |apart| apart * place as u32),
             audience_size: self.audience_size,
@@ -70,8 +72,18 @@ mod tests {
         let (project, event, credentials) = (String::new(), String::new(), Credentials::default());
         let dialect =
             DialectSpec { protocol: Protocol::Stock, project, event, credentials, is_plain: false, payload: 0 };
-        let (targets, late, apart) = (Vec::new(), Duration::ZERO, None);
-        Plan { dialect, targets, clients, processes, sources: 0, audience_size, run: 0, late, apart }
+        Plan {
+            dialect,
+            targets: Vec::new(),
+            emit_targets: Vec::new(),
+            clients,
+            processes,
+            sources: 0,
+            audience_size,
+            run: 0,
+            late: Duration::ZERO,
+            apart: None,
+        }
     }
 
     #[test]

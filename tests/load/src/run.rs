@@ -70,6 +70,7 @@ pub fn plan(common: &Common, clients: u32, audience_size: u32, run: Option<u32>)
             payload: common.payload,
         },
         targets: common.target.clone(),
+        emit_targets: common.target.clone(),
         clients,
         processes: common.processes,
         sources: common.sources,

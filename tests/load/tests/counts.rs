@@ -87,6 +87,22 @@ fn listeners_hear_what_another_process_emits() {
 }
 
 #[test]
+fn clients_may_be_at_another_node_than_the_events() {
+    let clients = Node::start();
+    let events = clients.start_like();
+    let target = events.address();
+    let options = ["listen", "-c", "20", "--emit-target", &target, "-d", "0.5", "--warm-up", "0", "--patience", "0.1"];
+    let result = load(&clients, &options);
+    assert_nobody_is_missing(&result);
+    events.expect("carillon_emits_total{outcome=\"accepted\"}", count(&result, "accepted"));
+    clients.expect("carillon_upgrades_total{outcome=\"accepted\"}", 20);
+    // The two share no bus.
+    assert!(count(&result, "accepted") > 0 && count(&result, "told") == 0, "{result:#}");
+    clients.expect("carillon_emits_total{outcome=\"accepted\"}", 0);
+    events.expect("carillon_upgrades_total{outcome=\"accepted\"}", 0);
+}
+
+#[test]
 fn a_level_is_filled_and_weighed() {
     let node = Node::start();
     let result = load(&node, &["fill", "-c", "300", "--step", "200", "--hold", "0.1", "--free-floor", "1"]);

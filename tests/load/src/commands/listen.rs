@@ -19,6 +19,9 @@ pub fn run(options: &ListenOptions) -> Result<(), RunError> {
     let server = Server::open(&options.common)?;
     let mut plan = plan(&options.common, options.clients, pace.audience, options.run)?;
     plan.late = Duration::from_millis(options.late);
+    if !options.emit_target.is_empty() {
+        plan.emit_targets.clone_from(&options.emit_target);
+    }
     let mut run = Run { server, crew: Crew::start(&plan)? };
     run.hold(options.clients, options.clients, options.at_once, false)?;
     if !options.no_emit {

@@ -120,7 +120,7 @@ impl Worker {
         let return_at = self.clients.dial_due(self.epoll.as_fd(), &mut self.tally);
         let Some(emitter) = &mut self.emitter else { return return_at };
         for place in emitter.missing() {
-            let target = self.spec.targets[self.dialled % self.spec.targets.len()];
+            let target = self.spec.emit_targets[self.dialled % self.spec.emit_targets.len()];
             match socket::dial(self.epoll.as_fd(), PUBLISHERS + place as u64, target, None) {
                 Ok(socket) => emitter.dialled(place, socket),
                 Err(_) => self.tally.count(crate::counts::Counter::Failed),

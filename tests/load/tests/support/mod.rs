@@ -11,6 +11,9 @@ use tempfile::TempDir;
 /// How long a test waits for what must happen: far more than a loaded machine needs.
 const DEADLINE: Duration = Duration::from_secs(60);
 
+/// Where a node writes what it listens on.
+const ADDRESS_FILE: &str = "node.address";
+
 /// A node, ended with the test.
 pub struct Node {
     process: Child,
@@ -27,7 +30,21 @@ fn program() -> PathBuf {
 impl Node {
     /// Starts one on a fresh data folder.
     pub fn start() -> Node {
+        Node::start_on(tempfile::tempdir().expect("a folder"))
+    }
+
+    /// Starts one that takes the same tokens: on a copy of the catalogue.
+    pub fn start_like(&self) -> Node {
         let folder = tempfile::tempdir().expect("a folder");
+        for file in std::fs::read_dir(self.folder()).expect("a folder").map(|file| file.expect("a file")) {
+            if file.file_name() != ADDRESS_FILE {
+                std::fs::copy(file.path(), folder.path().join(file.file_name())).expect("a copy");
+            }
+        }
+        Node::start_on(folder)
+    }
+
+    fn start_on(folder: TempDir) -> Node {
         let process = Command::new(program())
             .env("CARILLON__HTTP__BIND", "127.0.0.1:0")
             .env("CARILLON__DATA__DIR", folder.path())
@@ -38,7 +55,7 @@ impl Node {
             .expect("the node can be started: cargo build");
         let mut address = String::new();
         eventually("a node that listens", || {
-            address = std::fs::read_to_string(folder.path().join("node.address")).unwrap_or_default();
+            address = std::fs::read_to_string(folder.path().join(ADDRESS_FILE)).unwrap_or_default();
             !address.is_empty()
         });
         Node { process, folder: Some(folder), address: address.trim().to_owned() }

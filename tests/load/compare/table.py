@@ -38,10 +38,8 @@ def lines(results: dict) -> list[str]:
         for label, peer in results["peers"].items():
             if row["only_with_redis"] and not label.endswith("+ Redis"):
                 continue
-            note = peer["without"]
             trouble = peer.get("troubles", {}).get(row["key"])
-            if trouble:
-                note += f"; {trouble}"
+            note = "; ".join(part for part in (peer["without"], trouble) if part)
             values = peer.get("values", {}).get(row["key"], [])
             if not values:
                 out.append(f"| {label} | {peer.get('unavailable') or 'no result'} | - | {note} |")
@@ -50,7 +48,20 @@ def lines(results: dict) -> list[str]:
             by = "" if label == ours_for(label) or not ours else ratio(row, ours, values)
             out.append(f"| {label} | {cell(values)} | {by} | {note} |")
         out.append("")
-    return out
+    return out + not_led(results)
+
+
+def not_led(results: dict) -> list[str]:
+    """The rows in which another is better, so that no reader has to look for them."""
+    out = []
+    for row in results["rows"]:
+        for label, peer in results["peers"].items():
+            ours = results["peers"].get(ours_for(label), {}).get("values", {}).get(row["key"], [])
+            values = peer.get("values", {}).get(row["key"], [])
+            by = ratio(row, ours, values) if ours and values else "-"
+            if by != "-" and float(by) < 1:
+                out.append(f"- {row['title']}: {label}, {by}")
+    return ["**Rows that we do not lead**, by the medians (ours is better by):", "", *(out or ["- none"]), ""]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ mod support;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use support::{Node, count, eventually, load};
 
 /// A run that lost nobody: every client that was dialled was served.
@@ -149,6 +150,43 @@ fn a_server_that_wants_no_client_is_named() {
     child.stderr.take().expect("a pipe").read_to_string(&mut words).expect("text");
     assert!(!child.wait().expect("an end").success());
     assert!(words.contains("0 of 3 clients") && words.contains("3 were refused"), "{words}");
+}
+
+#[test]
+fn an_event_that_crossed_the_end_of_its_idle_connection_is_emitted_on_the_next() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let target = listener.local_addr().expect("an address").to_string();
+    let server = std::thread::spawn(move || {
+        let tired = "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+        // The tool tries first whether there is a server.
+        let mut connections = listener.incoming().map(|stream| stream.expect("a connection"));
+        let first =
+            connections.find_map(|mut stream| Some(read_request(&mut stream, tired)).filter(|one| !one.is_empty()));
+        let mut stream = connections.next().expect("another connection");
+        let taken = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+        let second = read_request(&mut stream, taken);
+        let others =
+            std::iter::from_fn(|| Some(read_request(&mut stream, taken)).filter(|request| !request.is_empty()));
+        (first, second, others.count() as u64)
+    });
+    let options =
+        ["emit", "--target", &target, "--api-token", "a", "--user-token", "u", "--connections", "1", "-c", "1"];
+    let pace = ["-R", "50", "-d", "0.5", "--warm-up", "0", "--json", "-"];
+    let result = support::finish(support::command(&[&options[..], &pace[..]].concat()));
+    assert_nobody_is_missing(&result);
+    let (first, second, others) = server.join().expect("an end");
+    assert_eq!(first, Some(second));
+    assert_eq!((count(&result, "accepted"), count(&result, "emitted")), (1 + others, 1 + others), "{result:#}");
+}
+
+/// Reads a request, which comes in one piece here, and answers it; nothing at the end.
+fn read_request(stream: &mut TcpStream, answer: &str) -> String {
+    let mut request = vec![0; 16 * 1024];
+    let length = stream.read(&mut request).unwrap_or(0);
+    if length > 0 {
+        stream.write_all(answer.as_bytes()).expect("the tool reads");
+    }
+    String::from_utf8_lossy(&request[..length]).into_owned()
 }
 
 /// Sends Ctrl+C, as a terminal does.

@@ -5,11 +5,12 @@ use crate::counts::Counter;
 use crate::dialects::{Dialect, Event};
 use crate::orders::EmitOrder;
 use crate::wire::mark::Mark;
-use crate::worker::publisher::{Outcome, Publisher};
+use crate::worker::publisher::{Outcome, Publisher, Repeat};
 use crate::worker::random::Random;
 use crate::worker::socket::now;
 use crate::worker::tally::Tally;
 use rustix::fd::OwnedFd;
+use std::collections::BTreeMap;
 
 /// The events of one process.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub struct Emitter {
     run: u32,
     publishers: Vec<Option<Publisher>>,
     idle: Vec<usize>,
+    /// By the place of the connection.
+    repeats: BTreeMap<usize, Repeat>,
     /// How many each audience was emitted.
     numbers: Vec<u32>,
     random: Random,
@@ -41,6 +44,7 @@ impl Emitter {
             run,
             publishers,
             idle,
+            repeats: BTreeMap::new(),
             numbers,
             random: Random::new(run),
             start: None,
@@ -57,7 +61,7 @@ impl Emitter {
     }
 
     pub fn dialled(&mut self, place: usize, socket: OwnedFd) {
-        self.publishers[place] = Some(Publisher::new(socket));
+        self.publishers[place] = Some(Publisher::new(socket, self.repeats.remove(&place)));
     }
 
     /// Publishes no further event.
@@ -78,7 +82,9 @@ impl Emitter {
         let was_idle = publisher.is_idle();
         let outcome = publisher.on_ready(is_writable, dialect, tally, scratch);
         if publisher.is_over() {
-            self.publishers[place] = None;
+            if let Some(repeat) = self.publishers[place].take().and_then(Publisher::into_repeat) {
+                self.repeats.insert(place, repeat);
+            }
             self.idle.retain(|idle| *idle != place);
         } else if publisher.is_idle() && !was_idle {
             self.idle.push(place);

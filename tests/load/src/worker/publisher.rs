@@ -1,4 +1,6 @@
-//! One connection over which events are published: one request at a time, dialled again when the server ends it.
+//! One connection over which events are published: one request at a time, dialled again when the server ends it. A
+//! request that met its end (408: the server was tired of waiting for one) is repeated on the next one, as RFC 9110,
+//! section 15.5.9 has it.
 
 use crate::counts::{Counter, Timing};
 use crate::dialects::{Dialect, Door, Person, Stage};
@@ -7,10 +9,12 @@ use crate::wire::frame::{self, Opcode};
 use crate::worker::socket;
 use crate::worker::tally::Tally;
 use rustix::fd::OwnedFd;
-use rustix::io;
 
 /// The person that publishes over a WebSocket: nobody's number.
 const NOBODY: Person = Person { number: u32::MAX, audience: u32::MAX };
+
+/// What a server says that has waited too long for a request.
+const REQUEST_TIMEOUT: u16 = 408;
 
 /// How far a publisher has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +35,21 @@ enum State {
 pub struct Publisher {
     socket: OwnedFd,
     state: State,
-    /// What the system has not taken yet.
+    /// What is to be sent, from what the system has not taken yet on.
     pending: Vec<u8>,
+    sent: usize,
     /// What came of an answer that is not whole.
     partial: Vec<u8>,
     /// When the first event of the request was to be emitted.
+    intended: u64,
+    /// Those of the request that waits for its answer.
+    events: usize,
+}
+
+/// A request that the server has not looked at.
+#[derive(Debug)]
+pub struct Repeat {
+    request: Vec<u8>,
     intended: u64,
     events: usize,
 }
@@ -48,9 +62,10 @@ pub struct Outcome {
 }
 
 impl Publisher {
-    pub fn new(socket: OwnedFd) -> Publisher {
-        let (pending, partial) = (Vec::new(), Vec::new());
-        Publisher { socket, state: State::Dialing, pending, partial, intended: 0, events: 0 }
+    pub fn new(socket: OwnedFd, repeat: Option<Repeat>) -> Publisher {
+        let Repeat { request: pending, intended, events } =
+            repeat.unwrap_or(Repeat { request: Vec::new(), intended: 0, events: 0 });
+        Publisher { socket, state: State::Dialing, pending, sent: 0, partial: Vec::new(), intended, events }
     }
 
     pub fn is_idle(&self) -> bool {
@@ -69,7 +84,16 @@ impl Publisher {
 
     /// Where a request is written.
     pub fn request(&mut self) -> &mut Vec<u8> {
+        if self.sent == self.pending.len() {
+            self.pending.clear();
+            self.sent = 0;
+        }
         &mut self.pending
+    }
+
+    /// What is to be repeated, of a connection at its end.
+    pub fn into_repeat(self) -> Option<Repeat> {
+        (self.events > 0).then_some(Repeat { request: self.pending, intended: self.intended, events: self.events })
     }
 
     /// Takes readiness; what became of the request, once it is answered or can't be any more.
@@ -101,6 +125,7 @@ impl Publisher {
     fn lost(&mut self, tally: &mut Tally) -> State {
         if self.state == State::Busy {
             tally.count_many(Counter::Unanswered, self.events as u64);
+            self.events = 0;
         }
         State::Over
     }
@@ -111,7 +136,7 @@ impl Publisher {
             self.state = State::Over;
             return;
         }
-        self.state = State::Idle;
+        self.state = if self.events > 0 { State::Busy } else { State::Idle };
         if dialect.door() == Door::WebSocket {
             self.state = State::Upgrading;
             let (mut path, mut headers) = (String::new(), String::new());
@@ -146,8 +171,9 @@ impl Publisher {
                 return None;
             }
         };
-        if self.state != State::Busy {
-            // Not asked for: a server tells an idle connection so (408) that it ends it.
+        if self.state != State::Busy || answer.status == REQUEST_TIMEOUT {
+            // Not asked for: a server tells an idle connection so that it ends it. A request that crossed that word is
+            // still whole in `pending`.
             self.state = State::Over;
             return None;
         }
@@ -190,21 +216,21 @@ impl Publisher {
 
     fn answered(&mut self, accepted: usize, tally: &mut Tally) -> Outcome {
         tally.time(Timing::Answer, socket::now().saturating_sub(self.intended));
-        let outcome = Outcome { accepted: accepted as u64, rejected: (self.events - accepted) as u64 };
+        let events = std::mem::take(&mut self.events);
+        let outcome = Outcome { accepted: accepted as u64, rejected: (events - accepted) as u64 };
         tally.count_many(Counter::Accepted, outcome.accepted);
         tally.count_many(Counter::Rejected, outcome.rejected);
         outcome
     }
 
     fn flush(&mut self) {
-        if self.pending.is_empty() || self.state == State::Dialing {
+        if self.sent == self.pending.len() || self.state == State::Dialing {
             return;
         }
-        match socket::send(&self.socket, &self.pending) {
-            Ok(sent) => drop(self.pending.drain(..sent)),
+        match socket::send(&self.socket, &self.pending[self.sent..]) {
+            Ok(sent) => self.sent += sent,
             // Reading finds the end.
-            Err(io::Errno::PIPE | io::Errno::CONNRESET) => self.pending.clear(),
-            Err(_) => self.state = State::Over,
+            Err(_) => self.sent = self.pending.len(),
         }
     }
 }

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Measures the node's memory per idle client: two tokens, one subscription, a condition of its own.
+"""Measures the node's memory per idle client: two tokens, one subscription, a condition of its own; and what of it stays
+once all have left.
 
     tests/memory/idle_clients.py [--clients 10000] [--limit 1500]
 
 Memory is the resident set of the node (`/proc/PID/smaps_rollup`), after minus before, both once it has come to rest;
 before is a node that 200 clients have come to and gone from. What it is over a node that nobody ever came to is printed
-too: memory that those 200 left behind could otherwise hide there. Each client has a user token of its own. Ends with exit code 1 if a client costs more than the limit, in bytes. Uses
-the release build (or CARILLON_BIN); standard library only.
+too: memory that those 200 left behind could otherwise hide there. Each client has a user token of its own. Ends with exit code 1 if a client costs more than the limit, in bytes, or if
+half a minute after the last has left the node is more than a tenth larger than before. Uses the release build (or CARILLON_BIN); standard library only.
 """
 
 import argparse
@@ -24,6 +25,8 @@ from node import DEADLINE_SECONDS, Node  # noqa: E402
 WARM_UP_CLIENTS = 200
 # The allocator gives memory back within ten seconds; unchanged for three is at rest.
 REST_SECONDS, LONGEST_REST_SECONDS = 3.0, 15.0
+# In which the allocator gives back what clients left, and what of all memory may stay.
+GIVING_BACK_SECONDS, MOST_KEPT = 30.0, 0.10
 # Open files that this process needs besides its clients.
 SPARE_FILES = 100
 MASK = b"\x37\xfa\x21\x3d"
@@ -92,8 +95,16 @@ def allow_open_files(count: int) -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def measure(node: Node, count: int) -> float:
-    """Bytes of the node for each of so many clients."""
+def kept(node: Node, before: int) -> float:
+    """By how much the node is larger than before its clients came, as a part; waits until it is little."""
+    end = time.monotonic() + GIVING_BACK_SECONDS
+    while (part := resident_bytes(node.process.pid) / before - 1) > MOST_KEPT and time.monotonic() < end:
+        time.sleep(0.1)
+    return part
+
+
+def measure(node: Node, count: int) -> tuple[float, float]:
+    """Bytes of the node for each of so many clients, and what it keeps of them, as a part of all its memory."""
     api_token = node.api_token("connect")
     fresh = at_rest(node.process.pid)
     for client in [connect(node, api_token, number) for number in range(WARM_UP_CLIENTS)]:
@@ -109,7 +120,8 @@ def measure(node: Node, count: int) -> float:
     print(f"over the fresh node: {(after - fresh) / count:.0f} bytes for each client")
     for client in clients:
         client.close()
-    return (after - before) / count
+    wait_for_sessions(node, 0)
+    return (after - before) / count, kept(node, before)
 
 
 def main() -> None:
@@ -119,9 +131,10 @@ def main() -> None:
     arguments = parser.parse_args()
     allow_open_files(arguments.clients + SPARE_FILES)
     with Node() as node:
-        cost = measure(node, arguments.clients)
+        cost, part = measure(node, arguments.clients)
     print(f"{cost:.0f} bytes of process memory for each idle client; {arguments.limit} are allowed")
-    sys.exit(cost > arguments.limit)
+    print(f"{part:+.1%} after all have left; {MOST_KEPT:+.0%} is allowed")
+    sys.exit(cost > arguments.limit or part > MOST_KEPT)
 
 
 if __name__ == "__main__":

@@ -130,12 +130,15 @@ pub struct Key {
 }
 
 impl Key {
-    /// Makes an active HS256 key of 256 random bits with a short random id.
+    /// Makes an active HS256 key of 256 random bits with a short random id, which begins with a letter: a command line
+    /// would read one that begins with `-` as an option.
     pub fn random(key_use: KeyUse) -> Result<Self, CatalogueError> {
         let mut secret = vec![0; MADE_SECRET_BYTES];
         let mut id = [0; MADE_ID_BYTES];
         getrandom::fill(&mut secret).map_err(CatalogueError::Random)?;
         getrandom::fill(&mut id).map_err(CatalogueError::Random)?;
+        // The first 32 of the alphabet's 64 characters are letters (RFC 4648 §5).
+        id[0] &= 0x7f;
         Ok(Key {
             id: URL_SAFE_NO_PAD.encode(id),
             key_use,
@@ -169,6 +172,14 @@ mod tests {
         key.material = KeyMaterial::Secret(b"open sesame".to_vec());
         let text = format!("{key:?}");
         assert!(!text.contains("sesame") && !text.contains("111, 112"), "{text}");
+    }
+
+    #[test]
+    fn the_id_of_a_random_key_begins_with_a_letter() {
+        for _ in 0..2000 {
+            let id = Key::random(KeyUse::Api).unwrap().id;
+            assert!(id.starts_with(|first: char| first.is_ascii_alphabetic()), "{id}");
+        }
     }
 
     #[test]

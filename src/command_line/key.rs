@@ -35,7 +35,7 @@ pub(super) enum KeyCommand {
         #[arg(long, value_name = "ALGORITHM", value_parser = parse_algorithm, requires = "public")]
         algorithm: Option<Algorithm>,
         /// The key's id (`kid`); without it, a random one.
-        #[arg(long, value_name = "ID")]
+        #[arg(long, value_name = "ID", allow_hyphen_values = true)]
         id: Option<String>,
     },
     /// Switches a key off: its tokens are refused and its sessions closed, on all nodes.
@@ -44,6 +44,7 @@ pub(super) enum KeyCommand {
         #[arg(long)]
         project: ProjectName,
         /// The key's id.
+        #[arg(allow_hyphen_values = true)]
         id: String,
     },
 }

@@ -233,6 +233,17 @@ fn orders_over_keys_need_the_scope_and_a_key_that_is_there() {
 }
 
 #[test]
+fn a_key_whose_id_begins_as_an_option_does_can_be_added_and_revoked() {
+    let node = Node::start(&[]);
+    let added = node.run(&[], &["key", "add", "--project", "demo", "--use", "api", "--id", "-Old_1-x"]);
+    assert_eq!(text(&added), "-Old_1-x\n");
+    let revoked = node.run(&[], &["key", "revoke", "--project", "demo", "-Old_1-x"]);
+    assert!(text(&revoked).starts_with("revoked the key -Old_1-x of project demo: "), "{}", text(&revoked));
+    let unknown = node.run(&[], &["key", "revoke", "--projekt", "demo", "x"]);
+    assert_eq!(unknown.status.code(), Some(2), "{}", text(&unknown));
+}
+
+#[test]
 fn what_the_command_line_can_not_do_it_says_in_one_line() {
     let node = Node::start(&[]);
     let rows: [(&[&str], &str); 5] = [

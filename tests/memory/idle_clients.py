@@ -6,8 +6,9 @@ once all have left.
 
 Memory is the resident set of the node (`/proc/PID/smaps_rollup`), after minus before, both once it has come to rest;
 before is a node that 200 clients have come to and gone from. What it is over a node that nobody ever came to is printed
-too: memory that those 200 left behind could otherwise hide there. Each client has a user token of its own. Ends with exit code 1 if a client costs more than the limit, in bytes, or if
-half a minute after the last has left the node is more than a tenth larger than before. Uses the release build (or CARILLON_BIN); standard library only.
+too: memory that those 200 left behind could otherwise hide there. Each client has a user token of its own. Ends with
+exit code 1 if a client costs more than the limit, in bytes, or if half a minute after the last has left the node is more
+than a tenth larger than before. Uses the release build (or CARILLON_BIN); standard library only.
 """
 
 import argparse

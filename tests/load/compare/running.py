@@ -25,15 +25,15 @@ class Running:
 
     def __enter__(self) -> "Running":
         self.temporary = tempfile.TemporaryDirectory(prefix="carillon-compare-")
-        self.logs = pathlib.Path(self.temporary.name)
-        self.folder = self.logs / "node-0"
+        self.root = pathlib.Path(self.temporary.name)
+        self.folder = self.root / "node-0"
         self.folder.mkdir()
         try:
             if self.peer.has_redis:
-                self._spawn(Start(["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], {}, self.logs))
+                self._spawn(Start(["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], {}, self.root))
                 self._await(self.redis_port)
             for number, port in enumerate(self.ports):
-                folder = self.logs / f"node-{number}"
+                folder = self.root / f"node-{number}"
                 if number:
                     # What the first one made for itself, keys above all, is what all have.
                     shutil.copytree(self.folder, folder)
@@ -58,7 +58,7 @@ class Running:
         self.temporary.cleanup()
 
     def _spawn(self, start: Start) -> int:
-        log = open(self.logs / f"{len(self.processes)}.log", "wb")
+        log = open(self.root / f"{len(self.processes)}.log", "wb")
         process = subprocess.Popen(start.command, env=os.environ | start.environment, cwd=start.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         log.close()
         self.processes.append(process)
@@ -85,5 +85,5 @@ class Running:
                 return
             except OSError:
                 time.sleep(0.05)
-        log = (self.logs / f"{len(self.processes) - 1}.log").read_text(errors="replace")[-1000:]
+        log = (self.root / f"{len(self.processes) - 1}.log").read_text(errors="replace")[-1000:]
         raise Unavailable(f"{self.peer.label} does not listen: {log}")

@@ -23,15 +23,22 @@ def ours_for(label: str) -> str:
     return "Carillon + Redis" if label.endswith("+ Redis") else "Carillon"
 
 
-def ratio(row: dict, ours: list[float], theirs: list[float]) -> str:
-    """How many times better ours is; below 1 theirs is."""
-    own, other = statistics.median(ours), statistics.median(theirs)
+def measured(results: dict, label: str, row: dict) -> list[float]:
+    return results["peers"].get(label, {}).get("values", {}).get(row["key"], [])
+
+
+def ratio(results: dict, label: str, row: dict) -> str:
+    """How many times better ours is, below 1 theirs is; empty where ours is not measured, or is the one asked for."""
+    ours = measured(results, ours_for(label), row)
+    if label == ours_for(label) or not ours:
+        return ""
+    own, other = statistics.median(ours), statistics.median(measured(results, label, row))
     better, worse = (other, own) if row["less_is_better"] else (own, other)
     return f"{better / worse:.2f}" if worse > 0 else "-"
 
 
 def lines(results: dict) -> list[str]:
-    out = []
+    out, not_led = [], []
     for row in results["rows"]:
         out += [f"**{row['title']}** ({row['unit']}, {'less' if row['less_is_better'] else 'more'} is better)", ""]
         out += ["| server | median (range) | ours is better by | in the test |", "| --- | --: | --: | --- |"]
@@ -40,28 +47,17 @@ def lines(results: dict) -> list[str]:
                 continue
             trouble = peer.get("troubles", {}).get(row["key"])
             note = "; ".join(part for part in (peer["without"], trouble) if part)
-            values = peer.get("values", {}).get(row["key"], [])
+            values = measured(results, label, row)
             if not values:
                 out.append(f"| {label} | {peer.get('unavailable') or 'no result'} | - | {note} |")
                 continue
-            ours = results["peers"].get(ours_for(label), {}).get("values", {}).get(row["key"], [])
-            by = "" if label == ours_for(label) or not ours else ratio(row, ours, values)
+            by = ratio(results, label, row)
             out.append(f"| {label} | {cell(values)} | {by} | {note} |")
+            if by not in ("", "-") and float(by) < 1:
+                not_led.append(f"- {row['title']}: {label}, {by}")
         out.append("")
-    return out + not_led(results)
-
-
-def not_led(results: dict) -> list[str]:
-    """The rows in which another is better, so that no reader has to look for them."""
-    out = []
-    for row in results["rows"]:
-        for label, peer in results["peers"].items():
-            ours = results["peers"].get(ours_for(label), {}).get("values", {}).get(row["key"], [])
-            values = peer.get("values", {}).get(row["key"], [])
-            by = ratio(row, ours, values) if ours and values else "-"
-            if by != "-" and float(by) < 1:
-                out.append(f"- {row['title']}: {label}, {by}")
-    return ["**Rows that we do not lead**, by the medians (ours is better by):", "", *(out or ["- none"]), ""]
+    # So that no reader has to look for them.
+    return out + ["**Rows that we do not lead**, by the medians (ours is better by):", "", *(not_led or ["- none"]), ""]
 
 
 if __name__ == "__main__":

@@ -5,12 +5,11 @@ use crate::counts::Counter;
 use crate::dialects::{Dialect, Event};
 use crate::orders::EmitOrder;
 use crate::wire::mark::Mark;
-use crate::worker::publisher::{Outcome, Publisher, Repeat};
+use crate::worker::publisher::{Outcome, Publisher};
 use crate::worker::random::Random;
 use crate::worker::socket::now;
 use crate::worker::tally::Tally;
 use rustix::fd::OwnedFd;
-use std::collections::BTreeMap;
 
 /// The events of one process.
 #[derive(Debug)]
@@ -19,8 +18,6 @@ pub struct Emitter {
     run: u32,
     publishers: Vec<Option<Publisher>>,
     idle: Vec<usize>,
-    /// By the place of the connection.
-    repeats: BTreeMap<usize, Repeat>,
     /// How many each audience was emitted.
     numbers: Vec<u32>,
     random: Random,
@@ -44,7 +41,6 @@ impl Emitter {
             run,
             publishers,
             idle,
-            repeats: BTreeMap::new(),
             numbers,
             random: Random::new(run),
             start: None,
@@ -57,11 +53,16 @@ impl Emitter {
 
     /// The places of connections that are to be dialled.
     pub fn missing(&self) -> Vec<usize> {
-        (0..self.publishers.len()).filter(|place| self.publishers[*place].is_none()).collect()
+        (0..self.publishers.len())
+            .filter(|place| self.publishers[*place].as_ref().is_none_or(Publisher::is_over))
+            .collect()
     }
 
     pub fn dialled(&mut self, place: usize, socket: OwnedFd) {
-        self.publishers[place] = Some(Publisher::new(socket, self.repeats.remove(&place)));
+        match &mut self.publishers[place] {
+            Some(publisher) => publisher.dialled_again(socket),
+            none => *none = Some(Publisher::new(socket)),
+        }
     }
 
     /// Publishes no further event.
@@ -82,9 +83,6 @@ impl Emitter {
         let was_idle = publisher.is_idle();
         let outcome = publisher.on_ready(is_writable, dialect, tally, scratch);
         if publisher.is_over() {
-            if let Some(repeat) = self.publishers[place].take().and_then(Publisher::into_repeat) {
-                self.repeats.insert(place, repeat);
-            }
             self.idle.retain(|idle| *idle != place);
         } else if publisher.is_idle() && !was_idle {
             self.idle.push(place);

@@ -42,15 +42,7 @@ pub struct Publisher {
     partial: Vec<u8>,
     /// When the first event of the request was to be emitted.
     intended: u64,
-    /// Those of the request that waits for its answer.
-    events: usize,
-}
-
-/// A request that the server has not looked at.
-#[derive(Debug)]
-pub struct Repeat {
-    request: Vec<u8>,
-    intended: u64,
+    /// Those of the request that waits for its answer; none without one.
     events: usize,
 }
 
@@ -62,10 +54,18 @@ pub struct Outcome {
 }
 
 impl Publisher {
-    pub fn new(socket: OwnedFd, repeat: Option<Repeat>) -> Publisher {
-        let Repeat { request: pending, intended, events } =
-            repeat.unwrap_or(Repeat { request: Vec::new(), intended: 0, events: 0 });
-        Publisher { socket, state: State::Dialing, pending, sent: 0, partial: Vec::new(), intended, events }
+    pub fn new(socket: OwnedFd) -> Publisher {
+        let (pending, partial) = (Vec::new(), Vec::new());
+        Publisher { socket, state: State::Dialing, pending, sent: 0, partial, intended: 0, events: 0 }
+    }
+
+    /// Goes on over a new connection: with the request that the last one's server has not looked at, if there is one.
+    pub fn dialled_again(&mut self, socket: OwnedFd) {
+        if self.events == 0 {
+            self.pending.clear();
+        }
+        self.partial.clear();
+        (self.socket, self.state, self.sent) = (socket, State::Dialing, 0);
     }
 
     pub fn is_idle(&self) -> bool {
@@ -89,11 +89,6 @@ impl Publisher {
             self.sent = 0;
         }
         &mut self.pending
-    }
-
-    /// What is to be repeated, of a connection at its end.
-    pub fn into_repeat(self) -> Option<Repeat> {
-        (self.events > 0).then_some(Repeat { request: self.pending, intended: self.intended, events: self.events })
     }
 
     /// Takes readiness; what became of the request, once it is answered or can't be any more.

@@ -7,7 +7,7 @@
 //! | [`limits`] | what the operating system allows: open files, memory, TCP, tracked connections; what a client costs |
 //! | [`catalogue`] | projects, their keys and their events, where they are kept |
 //! | [`auth`] | the two tokens: verified at the door, signed for the command line |
-//! | [`http`] | the doors: the WebSocket handshake, the emit route, health, metrics, the try page |
+//! | [`http`] | the HTTP server: the WebSocket handshake, the emit route, health, metrics, the try page |
 //! | [`metrics`] | what `/metrics` shows |
 //! | [`node`] | one running node: which parts there are, and the order of their start and stop |
 

@@ -4,9 +4,9 @@ use crate::http::HttpError;
 use crate::limits::{Gauge, SystemGauges};
 use actix_web::http::StatusCode;
 use actors::bus::BusHealth;
-use actors::counters::{Counter, Counters, Ending, Limit};
+use actors::counters::{CloseCause, Counter, Counters, Limit};
 use actors::emitter::Emitted;
-use actors::hub::Welcome;
+use actors::hub::HandshakeOutcome;
 use actors::protocol::codes::GapReason;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
@@ -193,10 +193,10 @@ impl Upgrade {
     ];
 
     /// Of a handshake that was in order.
-    pub fn of_welcome(welcome: &Welcome) -> Upgrade {
-        match welcome {
-            Welcome::Granted(_) => Upgrade::Accepted,
-            Welcome::Refused(_) => Upgrade::TokenRefused,
+    pub fn of_outcome(outcome: &HandshakeOutcome) -> Upgrade {
+        match outcome {
+            HandshakeOutcome::Accepted(_) => Upgrade::Accepted,
+            HandshakeOutcome::Refused(_) => Upgrade::TokenRefused,
         }
     }
 
@@ -211,45 +211,45 @@ impl Upgrade {
     }
 }
 
-/// Counts of the doors, and the broker's, ready to be shown.
+/// The counters of the HTTP server and of the broker's, ready to be shown.
 pub struct Metrics {
     registry: Registry,
-    doors: Arc<DoorCounters>,
+    app_state: Arc<HttpCounters>,
     emit_seconds: Histogram,
 }
 
 #[derive(Debug, Default)]
-struct DoorCounters {
+struct HttpCounters {
     emits: [AtomicU64; EmitOutcome::ALL.len()],
     upgrades: [AtomicU64; Upgrade::ALL.len()],
 }
 
 impl Metrics {
     /// Shows the broker's counters, the bus's health, the failed look-ups in the catalogue and what the system tells beside
-    /// the doors' own counts.
+    /// The HTTP server's own counters.
     pub fn new(
         broker: Arc<Counters>,
         bus_health: Arc<BusHealth>,
         catalogue_failures: Arc<Counter>,
         system: SystemGauges,
     ) -> Metrics {
-        let doors = Arc::new(DoorCounters::default());
+        let app_state = Arc::new(HttpCounters::default());
         let emit_seconds = Histogram::new(EMIT_SECONDS);
         let mut registry = Registry::default();
         registry.register(MetricName::EmitSeconds.as_str(), MetricName::EmitSeconds.help(), emit_seconds.clone());
-        let collected = Collected { broker, bus_health, doors: doors.clone(), catalogue_failures, system };
+        let collected = Collected { broker, bus_health, app_state: app_state.clone(), catalogue_failures, system };
         registry.register_collector(Box::new(collected));
-        Metrics { registry, doors, emit_seconds }
+        Metrics { registry, app_state, emit_seconds }
     }
 
     /// Counts an emit.
     pub fn count_emit(&self, outcome: EmitOutcome) {
-        self.doors.emits[outcome as usize].fetch_add(1, Relaxed);
+        self.app_state.emits[outcome as usize].fetch_add(1, Relaxed);
     }
 
     /// Counts an upgrade.
     pub fn count_upgrade(&self, outcome: Upgrade) {
-        self.doors.upgrades[outcome as usize].fetch_add(1, Relaxed);
+        self.app_state.upgrades[outcome as usize].fetch_add(1, Relaxed);
     }
 
     /// Notes how long an emit call took.
@@ -269,7 +269,7 @@ impl Metrics {
 struct Collected {
     broker: Arc<Counters>,
     bus_health: Arc<BusHealth>,
-    doors: Arc<DoorCounters>,
+    app_state: Arc<HttpCounters>,
     catalogue_failures: Arc<Counter>,
     system: SystemGauges,
 }
@@ -300,16 +300,16 @@ impl Collector for Collected {
         counter(&mut encoder, MetricName::ConditionDrops, broker.condition_drops.value())?;
         counter(&mut encoder, MetricName::CatalogueFailures, self.catalogue_failures.value())?;
         counter(&mut encoder, MetricName::ProjectChanges, broker.project_changes.value())?;
-        let closes = Ending::all().map(|ending| (ending.label(), broker.closes(ending)));
+        let closes = CloseCause::all().map(|ending| (ending.label(), broker.closes(ending)));
         family(&mut encoder, MetricName::Closes, "code", closes)?;
         let limits = Limit::ALL.into_iter().map(|limit| (limit.as_str().to_owned(), broker.limits(limit)));
         family(&mut encoder, MetricName::Limits, "limit", limits)?;
         let labelled = |counts: &[AtomicU64], labels: Vec<&'static str>| -> Vec<(String, u64)> {
             labels.into_iter().zip(counts).map(|(label, count)| (label.to_owned(), count.load(Relaxed))).collect()
         };
-        let emits = labelled(&self.doors.emits, EmitOutcome::ALL.map(|(_, label)| label).to_vec());
+        let emits = labelled(&self.app_state.emits, EmitOutcome::ALL.map(|(_, label)| label).to_vec());
         family(&mut encoder, MetricName::Emits, "outcome", emits)?;
-        let upgrades = labelled(&self.doors.upgrades, Upgrade::ALL.map(|(_, label)| label).to_vec());
+        let upgrades = labelled(&self.app_state.upgrades, Upgrade::ALL.map(|(_, label)| label).to_vec());
         family(&mut encoder, MetricName::Upgrades, "outcome", upgrades)
     }
 }

@@ -4,8 +4,8 @@
 
 use actors::condition::Condition;
 use actors::condition::document::Document;
+use actors::ids::SessionRef;
 use actors::registry::index::{ChannelId, DeliveryId, SubscriptionIndex};
-use actors::session::session_ref::SessionRef;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::hint::black_box;

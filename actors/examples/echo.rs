@@ -5,12 +5,14 @@
 
 use actix::{Actor, Addr, Context, Handler, System};
 use actors::counters::{CountedSession, Counters};
-use actors::hub::{Adopt, Authority, EventsRequest, SessionHub, Welcome};
+use actors::hub::messages::Requests;
+use actors::hub::{Adopt, Authorizer, EventsRequest, HandshakeOutcome, SessionHub};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::frame::{self, Event};
 use actors::protocol::messages::ErrorBody;
-use actors::registry::Requests;
-use actors::session::{Conduct, Grant, RefreshRequest, RefreshResult, Seat, Session, SessionContext, SessionSettings};
+use actors::session::{
+    ConnectionSlot, Grant, RefreshRequest, RefreshResult, Session, SessionContext, SessionHandlers, SessionSettings,
+};
 use base64::Engine as _;
 use bytes::BytesMut;
 use futures::future::{LocalBoxFuture, ready};
@@ -32,7 +34,7 @@ fn main() -> io::Result<()> {
 
 async fn serve(address: String) -> io::Result<()> {
     let settings = SessionSettings {
-        conduct: Conduct { on_open: |_, _| {}, on_message: echo },
+        handlers: SessionHandlers { on_open: |_, _| {}, on_message: echo },
         node: "echo".into(),
         // A ping of ours in the middle of a case would be an event that the case does not expect.
         ping_seconds: 0,
@@ -51,9 +53,9 @@ async fn serve(address: String) -> io::Result<()> {
     loop {
         let (socket, _) = listener.accept().await?;
         let Some(counted) = CountedSession::count(&counters, u64::MAX) else { continue };
-        let (hub, seat) = (hub.clone(), Seat { counted, places: None });
+        let (hub, connection_slot) = (hub.clone(), ConnectionSlot { counted, limit_slots: None });
         actix::spawn(async move {
-            if let Err(error) = shake_hands(socket, seat, &hub).await {
+            if let Err(error) = shake_hands(socket, connection_slot, &hub).await {
                 eprintln!("no handshake: {error}");
             }
         });
@@ -68,7 +70,7 @@ fn echo(session: &mut Session, message: Event<'_>, ctx: &mut SessionContext) {
     }
 }
 
-async fn shake_hands(mut socket: TcpStream, seat: Seat, hub: &Addr<SessionHub>) -> io::Result<()> {
+async fn shake_hands(mut socket: TcpStream, connection_slot: ConnectionSlot, hub: &Addr<SessionHub>) -> io::Result<()> {
     socket.set_nodelay(true)?;
     let mut request = BytesMut::new();
     let end = loop {
@@ -92,7 +94,13 @@ async fn shake_hands(mut socket: TcpStream, seat: Seat, hub: &Addr<SessionHub>) 
         "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
     );
     let socket = socket.into_std()?;
-    hub.do_send(Adopt { socket, head: answer.into(), early, welcome: Welcome::Granted(Grant::nobody()), seat });
+    hub.do_send(Adopt {
+        socket,
+        head: answer.into(),
+        early,
+        outcome: HandshakeOutcome::Accepted(Grant::nobody()),
+        connection_slot,
+    });
     Ok(())
 }
 
@@ -109,12 +117,12 @@ impl Handler<Requests> for Nobody {
     fn handle(&mut self, _: Requests, _: &mut Context<Self>) {}
 }
 
-impl Authority for Nobody {
-    fn judge_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+impl Authorizer for Nobody {
+    fn verify_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
         Box::pin(ready(Err(ErrorBody::new(ErrorCode::TokenInvalid, "an echo has no tokens"))))
     }
 
-    fn judge_events(&self, _: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
+    fn authorize_events(&self, _: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
         Box::pin(ready(Vec::new()))
     }
 }

@@ -113,7 +113,7 @@ impl Limit {
 
 /// How a session ended, as it is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ending {
+pub enum CloseCause {
     /// With one of our codes, whoever said it first.
     Code(CloseCode),
     /// With another code of the peer's.
@@ -124,27 +124,27 @@ pub enum Ending {
 
 const ENDINGS: usize = CloseCode::ALL.len() + 2;
 
-impl Ending {
+impl CloseCause {
     /// Every ending.
-    pub fn all() -> impl Iterator<Item = Ending> {
-        let codes = CloseCode::ALL.into_iter().map(Ending::Code);
-        codes.chain([Ending::OtherCode, Ending::Abrupt])
+    pub fn all() -> impl Iterator<Item = CloseCause> {
+        let codes = CloseCode::ALL.into_iter().map(CloseCause::Code);
+        codes.chain([CloseCause::OtherCode, CloseCause::Abrupt])
     }
 
     /// The metric's label: the code's number, `other` or `1006`.
     pub fn label(self) -> String {
         match self {
-            Ending::Code(code) => code.as_u16().to_string(),
-            Ending::OtherCode => "other".to_owned(),
-            Ending::Abrupt => "1006".to_owned(),
+            CloseCause::Code(code) => code.as_u16().to_string(),
+            CloseCause::OtherCode => "other".to_owned(),
+            CloseCause::Abrupt => "1006".to_owned(),
         }
     }
 
     fn position(self) -> usize {
         match self {
-            Ending::Code(code) => code as usize,
-            Ending::OtherCode => CloseCode::ALL.len(),
-            Ending::Abrupt => CloseCode::ALL.len() + 1,
+            CloseCause::Code(code) => code as usize,
+            CloseCause::OtherCode => CloseCode::ALL.len(),
+            CloseCause::Abrupt => CloseCode::ALL.len() + 1,
         }
     }
 }
@@ -180,12 +180,12 @@ pub struct Counters {
 
 impl Counters {
     /// Counts the end of a session.
-    pub fn count_close(&self, ending: Ending) {
+    pub fn count_close(&self, ending: CloseCause) {
         self.closes[ending.position()].add(1);
     }
 
     /// Sessions that ended so.
-    pub fn closes(&self, ending: Ending) -> u64 {
+    pub fn closes(&self, ending: CloseCause) -> u64 {
         self.closes[ending.position()].value()
     }
 
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn every_ending_has_a_place_of_its_own() {
-        let mut places: Vec<usize> = Ending::all().map(Ending::position).collect();
+        let mut places: Vec<usize> = CloseCause::all().map(CloseCause::position).collect();
         places.dedup();
         assert_eq!(places, (0..ENDINGS).collect::<Vec<_>>());
     }

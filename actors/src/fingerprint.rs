@@ -22,11 +22,11 @@ impl Fingerprint {
 
 /// Half a fingerprint: enough to tell a few from each other, such as the keys of a project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Mark(u64);
+pub struct Fingerprint64(u64);
 
-impl From<Fingerprint> for Mark {
-    fn from(fingerprint: Fingerprint) -> Mark {
-        Mark(fingerprint.high)
+impl From<Fingerprint> for Fingerprint64 {
+    fn from(fingerprint: Fingerprint) -> Fingerprint64 {
+        Fingerprint64(fingerprint.high)
     }
 }
 

@@ -4,7 +4,7 @@
 //!  client ──frame──▶ hub (one per worker) ──▶ session ──Requests──▶ registry ──join──▶ bus
 //!                     ▲      ▲                                        │   ▲             ▲
 //!                     │      └───────────────Answers─────────────────┘   │             │
-//!                     └──────────────────────Tell────────────────────────┘◀─Published──┤
+//!                     └──────────────────────Dispatch────────────────────────┘◀─Published──┤
 //!  backend ──HTTP──▶ (the program) ──EmitCall──▶ batcher (per worker) ──▶ emitter ─publish─┘
 //! ```
 //!
@@ -17,10 +17,11 @@
 //! 1. Every emit goes through the bus, a node's own too: a channel has one order for all.
 //! 2. A REGISTER is answered after its channel is joined, by the same path as notifications: what is emitted after the
 //!    answer is told, and nothing is told before it. An UNREGISTER is answered by that path too: nothing is told after.
-//! 3. A slot is reused, a [`session::session_ref::SessionRef`] is not: whoever holds one compares the generation.
+//! 3. A slot is reused, a [`ids::SessionRef`] is not: whoever holds one compares the generation.
 //! 4. What waits is bounded in bytes: a session's outbox by `send_buffer_bytes`, event data by the bus's room.
 
 pub mod announcer;
+pub mod backpressure;
 pub mod bus;
 mod chunked_slab;
 pub mod condition;
@@ -28,8 +29,8 @@ pub mod counters;
 pub mod emitter;
 pub mod fingerprint;
 pub mod hub;
+pub mod ids;
 pub mod nodes;
-pub mod passage;
 pub mod protocol;
 pub mod registry;
 pub mod session;

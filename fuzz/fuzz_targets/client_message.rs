@@ -4,7 +4,7 @@
 
 use actors::protocol::messages::{self, ClientMessage, EventId};
 use actors::registry::index::SubscriptionId;
-use actors::session::registration::{self, PendingAnswer, Registration};
+use actors::session::request::{self, PendingAnswer, Registration};
 use actors::session::session_ref::SessionRef;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
@@ -36,14 +36,14 @@ fn register(guid: Option<&str>, entries: &[&RawValue]) -> Vec<u8> {
     let mut registration = Registration {
         session: SessionRef { worker: 0, slot: 0, generation: 0 },
         project: "demo".into(),
-        wishes: Vec::new(),
+        specs: Vec::new(),
         answer: PendingAnswer::new(guid),
     };
     for (number, entry) in (1..).zip(entries) {
-        registration::add_entry(&mut registration, entry, EventId(number));
+        request::add_entry(&mut registration, entry, EventId(number));
     }
     let ids: Vec<EventId> = registration.answer.event_ids().collect();
-    let good = registration.wishes.len();
+    let good = registration.specs.len();
     let answer = registration.answer.write(&vec![Ok(SubscriptionId(0)); good]);
     check(&answer, guid, &ids, entries);
     answer

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actors::counters::Counter;
-use actors::fingerprint::Mark;
+use actors::fingerprint::Fingerprint64;
 use quick_cache::sync::Cache;
 
 use super::compact::CompactToken;
@@ -29,7 +29,7 @@ pub struct ApiToken {
     /// Which events its project knows.
     pub events: EventMode,
     /// The key that signed it.
-    pub key: Mark,
+    pub key: Fingerprint64,
     /// The first whole second since 1970 at which the token is expired, without leeway; `None`: never.
     pub expires_at: Option<u64>,
 }
@@ -48,7 +48,7 @@ pub struct UserToken {
     /// The claim `sub`, 1 to 256 bytes.
     pub subject: Box<str>,
     /// The key that signed it.
-    pub key: Mark,
+    pub key: Fingerprint64,
     /// The first whole second since 1970 at which the token is expired, without leeway.
     pub expires_at: u64,
 }
@@ -128,7 +128,7 @@ impl Authenticator {
     }
 
     /// The mark of the application that a token names, the same for all of its tokens.
-    pub fn application(&self, token: &ApiToken) -> Mark {
+    pub fn application(&self, token: &ApiToken) -> Fingerprint64 {
         self.projects.application(&token.project, &token.application)
     }
 
@@ -139,7 +139,7 @@ impl Authenticator {
     pub async fn check_event(
         &self,
         project: &ProjectName,
-        application: Mark,
+        application: Fingerprint64,
         event: &str,
         wanted: EventUse,
     ) -> Result<(), EventError> {

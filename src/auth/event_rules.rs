@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actors::counters::Counter;
-use actors::fingerprint::Mark;
+use actors::fingerprint::Fingerprint64;
 use actors::protocol::codes::ErrorCode;
 use thiserror::Error;
 use tokio::sync::Semaphore;
@@ -59,18 +59,18 @@ impl EventError {
 
 /// A definition made ready: its applications by their marks; `None`: all of the project.
 pub(super) struct PreparedEvent {
-    subscribers: Option<HashSet<Mark>>,
-    emitters: Option<HashSet<Mark>>,
+    subscribers: Option<HashSet<Fingerprint64>>,
+    emitters: Option<HashSet<Fingerprint64>>,
 }
 
 impl PreparedEvent {
-    fn new(definition: &EventDefinition, mark: impl Fn(&str) -> Mark) -> PreparedEvent {
+    fn new(definition: &EventDefinition, mark: impl Fn(&str) -> Fingerprint64) -> PreparedEvent {
         let marks =
             |names: &Option<Vec<String>>| names.as_ref().map(|names| names.iter().map(|name| mark(name)).collect());
         PreparedEvent { subscribers: marks(&definition.subscribers), emitters: marks(&definition.emitters) }
     }
 
-    fn check(&self, application: Mark, wanted: EventUse) -> Result<(), EventError> {
+    fn check(&self, application: Fingerprint64, wanted: EventUse) -> Result<(), EventError> {
         let (allowed, refusal) = match wanted {
             EventUse::Subscribe => (&self.subscribers, EventError::NoSubscriber),
             EventUse::Emit => (&self.emitters, EventError::NoEmitter),
@@ -115,8 +115,8 @@ impl EventRules {
         &self,
         project: &ProjectName,
         event: &str,
-        (application, wanted): (Mark, EventUse),
-        mark: impl Fn(&str) -> Mark,
+        (application, wanted): (Fingerprint64, EventUse),
+        mark: impl Fn(&str) -> Fingerprint64,
     ) -> Result<(), EventError> {
         let key = EventKey { project: project.clone(), event: event.into() };
         let look_up = async |_| {

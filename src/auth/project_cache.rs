@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actors::counters::Counter;
-use actors::fingerprint::{Fingerprints, Mark};
+use actors::fingerprint::{Fingerprint64, Fingerprints};
 
 use super::compact::CompactToken;
 use super::kept::{Kept, Unavailable};
@@ -28,8 +28,8 @@ pub(super) struct PreparedProject {
 /// The marks of a project's active keys: what a session must have been let in with. None where the project is inactive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActiveKeys {
-    pub api: Vec<Mark>,
-    pub user: Vec<Mark>,
+    pub api: Vec<Fingerprint64>,
+    pub user: Vec<Fingerprint64>,
 }
 
 /// The cache over the catalogue.
@@ -92,7 +92,7 @@ impl ProjectCache {
     }
 
     /// The mark of an application of a project.
-    pub fn application(&self, project: &ProjectName, name: &str) -> Mark {
+    pub fn application(&self, project: &ProjectName, name: &str) -> Fingerprint64 {
         self.fingerprints.of(|hasher| ("application", project.as_str(), name).hash(hasher)).into()
     }
 
@@ -128,7 +128,7 @@ impl PreparedProject {
     }
 
     /// Checks that an active key of this use signed the token with its own algorithm; answers the key's mark.
-    pub fn check_signature(&self, key_use: KeyUse, token: &CompactToken<'_>) -> Result<Mark, TokenError> {
+    pub fn check_signature(&self, key_use: KeyUse, token: &CompactToken<'_>) -> Result<Fingerprint64, TokenError> {
         let keys = match key_use {
             KeyUse::Api => &self.api_keys,
             KeyUse::User => &self.user_keys,
@@ -140,7 +140,7 @@ impl PreparedProject {
     }
 }
 
-fn check_named_key(keys: &[Verifier], key_id: &str, token: &CompactToken<'_>) -> Result<Mark, TokenError> {
+fn check_named_key(keys: &[Verifier], key_id: &str, token: &CompactToken<'_>) -> Result<Fingerprint64, TokenError> {
     let key = keys.iter().find(|key| key.key_id == key_id).ok_or(TokenError::UnknownKey)?;
     if key.algorithm != token.algorithm {
         return Err(TokenError::AlgorithmMismatch);
@@ -148,7 +148,7 @@ fn check_named_key(keys: &[Verifier], key_id: &str, token: &CompactToken<'_>) ->
     if key.verifies(token) { Ok(key.mark) } else { Err(TokenError::BadSignature) }
 }
 
-fn check_each_key(keys: &[Verifier], token: &CompactToken<'_>) -> Result<Mark, TokenError> {
+fn check_each_key(keys: &[Verifier], token: &CompactToken<'_>) -> Result<Fingerprint64, TokenError> {
     let mut refusal = TokenError::UnknownKey;
     for key in keys.iter().filter(|key| key.algorithm == token.algorithm) {
         if key.verifies(token) {
@@ -185,7 +185,7 @@ fn prepare_key(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) ->
 }
 
 /// The same for the same key of a project, however often it is made ready; another where anything in it changed.
-fn mark(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) -> Mark {
+fn mark(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) -> Fingerprint64 {
     let material = match &key.material {
         KeyMaterial::Secret(secret) => secret.as_slice(),
         KeyMaterial::PublicPem(pem) => pem.as_bytes(),

@@ -3,7 +3,7 @@
 //! HMAC is prepared here: the two key blocks are hashed once, not at each token. Its comparison takes constant time inside
 //! `hmac` (`Mac::verify_slice`). RSA, ECDSA and EdDSA go through `jsonwebtoken`; they compare public values.
 
-use actors::fingerprint::Mark;
+use actors::fingerprint::Fingerprint64;
 use hmac::{Hmac, KeyInit as _, Mac};
 use jsonwebtoken::crypto::CryptoProvider;
 use jsonwebtoken::{Algorithm as PublicAlgorithm, DecodingKey};
@@ -21,7 +21,7 @@ pub(super) struct Verifier {
     pub key_id: String,
     pub algorithm: Algorithm,
     /// Stands for the key where it is compared with others.
-    pub mark: Mark,
+    pub mark: Fingerprint64,
     method: Method,
 }
 
@@ -48,12 +48,12 @@ pub enum UnusableKey {
 /// # Errors
 /// [`UnusableKey`].
 pub fn check_key(key: &Key) -> Result<(), UnusableKey> {
-    Verifier::prepare(key, Mark::default()).map(drop)
+    Verifier::prepare(key, Fingerprint64::default()).map(drop)
 }
 
 impl Verifier {
     /// Makes a key ready, or says why it never verifies a token.
-    pub fn prepare(key: &Key, mark: Mark) -> Result<Self, UnusableKey> {
+    pub fn prepare(key: &Key, mark: Fingerprint64) -> Result<Self, UnusableKey> {
         let method = match &key.material {
             KeyMaterial::Secret(secret) => prepare_secret(key.algorithm, secret)?,
             KeyMaterial::PublicPem(pem) => prepare_public(key.algorithm, pem)?,

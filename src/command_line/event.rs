@@ -4,7 +4,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 
-use actors::session::registration::{EVENT_NAME_RULE, is_event_name};
+use actors::session::request::{EVENT_NAME_RULE, is_event_name};
 
 use super::Failure;
 use super::catalogue::{AccessFailure, answer_from_catalogue, read_project, tell_nodes};

@@ -2,7 +2,7 @@
 //!
 //! A 200 says that the bus has taken the order: every node that hears the bus carries it out, this one too.
 
-use super::Doors;
+use super::AppState;
 use super::call::{self, invalid};
 use super::error::HttpError;
 use crate::auth::{MAX_SUBJECT_BYTES, Scope};
@@ -23,27 +23,31 @@ const MAX_KEY_ID_BYTES: usize = 1_024;
 
 /// `POST /api/system-api/{project}/disconnect-user-ws`.
 pub async fn disconnect_user(
-    doors: web::Data<Doors>,
+    app_state: web::Data<AppState>,
     request: HttpRequest,
     project: web::Path<String>,
     payload: web::Payload,
 ) -> HttpResponse {
     let order = async {
-        let (project, body) = read_order(&doors, &request, &project, payload).await?;
+        let (project, body) = read_order(&app_state, &request, &project, payload).await?;
         let user = read_member(&body, "user", MAX_SUBJECT_BYTES)?;
         log::info!("a user's sessions are ended by order: project={project}");
-        announce(&doors, Control::DisconnectUser { project: project.to_string(), user: user.clone() }).await?;
+        announce(&app_state, Control::DisconnectUser { project: project.to_string(), user: user.clone() }).await?;
         Ok(json!({"user": user}))
     };
     answer(order.await)
 }
 
 /// `GET /api/system-api/{project}/list-keys-ws`: the project's keys, without what they are made of.
-pub async fn list_keys(doors: web::Data<Doors>, request: HttpRequest, project: web::Path<String>) -> HttpResponse {
+pub async fn list_keys(
+    app_state: web::Data<AppState>,
+    request: HttpRequest,
+    project: web::Path<String>,
+) -> HttpResponse {
     let keys = async {
-        call::check_open(&doors, &request)?;
-        let token = call::check_application(&doors, &request, &project, Scope::Admin).await?;
-        let project = doors.catalogue.project(&token.project).await.map_err(of_catalogue)?;
+        call::check_open(&app_state, &request)?;
+        let token = call::check_application(&app_state, &request, &project, Scope::Admin).await?;
+        let project = app_state.catalogue.project(&token.project).await.map_err(of_catalogue)?;
         let keys = project.map(|project| project.keys).unwrap_or_default();
         Ok(json!({"keys": keys.iter().map(describe).collect::<Vec<_>>()}))
     };
@@ -52,20 +56,20 @@ pub async fn list_keys(doors: web::Data<Doors>, request: HttpRequest, project: w
 
 /// `POST /api/system-api/{project}/revoke-key-ws`.
 pub async fn revoke_key(
-    doors: web::Data<Doors>,
+    app_state: web::Data<AppState>,
     request: HttpRequest,
     project: web::Path<String>,
     payload: web::Payload,
 ) -> HttpResponse {
     let order = async {
-        let (project, body) = read_order(&doors, &request, &project, payload).await?;
+        let (project, body) = read_order(&app_state, &request, &project, payload).await?;
         let id = read_member(&body, "id", MAX_KEY_ID_BYTES)?;
-        if !catalogue::revoke_key(doors.catalogue.as_ref(), &project, &id).await.map_err(of_catalogue)? {
+        if !catalogue::revoke_key(app_state.catalogue.as_ref(), &project, &id).await.map_err(of_catalogue)? {
             let message = "the project has no key with this id: list them";
             return Err(HttpError::new(StatusCode::NOT_FOUND, ErrorCode::UnknownMessage, message));
         }
         log::info!("a key was revoked by order: project={project} key={id:?}");
-        announce(&doors, Control::ProjectChanged { project: project.to_string() }).await?;
+        announce(&app_state, Control::ProjectChanged { project: project.to_string() }).await?;
         Ok(json!({"id": id}))
     };
     answer(order.await)
@@ -84,14 +88,14 @@ fn of_catalogue(error: CatalogueError) -> HttpError {
 
 /// Who may give orders to the project, and what they say.
 async fn read_order(
-    doors: &Doors,
+    app_state: &AppState,
     request: &HttpRequest,
     project: &str,
     payload: web::Payload,
 ) -> Result<(ProjectName, Bytes), HttpError> {
-    call::check_open(doors, request)?;
-    let token = call::check_application(doors, request, project, Scope::Admin).await?;
-    let body = call::read_json(doors, request, payload).await?;
+    call::check_open(app_state, request)?;
+    let token = call::check_application(app_state, request, project, Scope::Admin).await?;
+    let body = call::read_json(app_state, request, payload).await?;
     Ok((token.project.clone(), body))
 }
 
@@ -106,8 +110,8 @@ fn read_member(body: &[u8], name: &str, most: usize) -> Result<String, HttpError
 }
 
 /// Has the bus tell all nodes.
-async fn announce(doors: &Doors, order: Control) -> Result<(), HttpError> {
-    doors
+async fn announce(app_state: &AppState, order: Control) -> Result<(), HttpError> {
+    app_state
         .announcer
         .send(Announce(order))
         .await

@@ -1,4 +1,4 @@
-//! Who may come in: places of the node, of each user and of each address.
+//! Who may come in: limit_slots of the node, of each user and of each address.
 //!
 //! A place is taken before a session begins and given back when it ends, by the drop of what [`Admission::admit`] gave.
 
@@ -7,7 +7,7 @@ use actix_http::StatusCode;
 use actors::counters::{CountedSession, Counters, Limit};
 use actors::fingerprint::{Fingerprint, Fingerprints};
 use actors::protocol::codes::ErrorCode;
-use actors::session::Seat;
+use actors::session::ConnectionSlot;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::IpAddr;
@@ -52,24 +52,24 @@ impl Admission {
         self.counters.sessions.value() >= self.limits.sessions
     }
 
-    /// Gives a seat of the node, and the places of an address and of a user where those are limited. A client without
+    /// Gives a connection_slot of the node, and the limit_slots of an address and of a user where those are limited. A client without
     /// good tokens has no user, and holds its address's place while it is told so.
-    pub fn admit(&self, user: Option<Fingerprint>, address: Option<IpAddr>) -> Result<Seat, HttpError> {
+    pub fn admit(&self, user: Option<Fingerprint>, address: Option<IpAddr>) -> Result<ConnectionSlot, HttpError> {
         let counted = CountedSession::count(&self.counters, self.limits.sessions).ok_or_else(|| self.full())?;
-        let mut places = Places::default();
+        let mut limit_slots = LimitSlots::default();
         if let (1.., Some(user)) = (self.limits.sessions_per_user, user) {
             let place = Tally::enter(&self.users, user, self.limits.sessions_per_user);
-            places.user = Some(place.ok_or_else(|| self.too_many(Limit::SessionsPerUser))?);
+            limit_slots.user = Some(place.ok_or_else(|| self.too_many(Limit::SessionsPerUser))?);
         }
         if let (1.., Some(address)) = (self.limits.sessions_per_address, address) {
             let place = Tally::enter(&self.addresses, address, self.limits.sessions_per_address);
-            places.address = Some(place.ok_or_else(|| self.too_many(Limit::SessionsPerAddress))?);
+            limit_slots.address = Some(place.ok_or_else(|| self.too_many(Limit::SessionsPerAddress))?);
         }
-        let has_places = places.user.is_some() || places.address.is_some();
-        Ok(Seat { counted, places: if has_places { Some(Box::new(places)) } else { None } })
+        let has_limit_slots = limit_slots.user.is_some() || limit_slots.address.is_some();
+        Ok(ConnectionSlot { counted, limit_slots: if has_limit_slots { Some(Box::new(limit_slots)) } else { None } })
     }
 
-    /// The answer of a node without a seat left.
+    /// The answer of a node without a connection_slot left.
     pub fn full(&self) -> HttpError {
         self.counters.count_limit(Limit::Sessions);
         let message = "the node has as many sessions as it may: try again, or another node";
@@ -84,9 +84,9 @@ impl Admission {
     }
 }
 
-/// The places of one session, given back by their drop.
+/// The limit_slots of one session, given back by their drop.
 #[derive(Default)]
-struct Places {
+struct LimitSlots {
     user: Option<Entered<Fingerprint>>,
     address: Option<Entered<IpAddr>>,
 }
@@ -141,10 +141,10 @@ mod tests {
     fn a_user_has_as_many_places_as_allowed_and_gets_them_back() {
         let admission = admission(1);
         let (one, other) = (admission.user("demo", "one"), admission.user("demo", "other"));
-        let seat = admission.admit(Some(one), None).expect("the first place");
+        let connection_slot = admission.admit(Some(one), None).expect("the first place");
         assert!(admission.admit(Some(one), None).is_err());
         assert!(admission.admit(Some(other), None).is_ok());
-        drop(seat);
+        drop(connection_slot);
         assert!(admission.admit(Some(one), None).is_ok());
         assert!(admission.users.0.lock().expect("not poisoned").is_empty());
         assert_eq!(admission.counters.sessions.value(), 0);
@@ -154,16 +154,16 @@ mod tests {
     fn a_client_without_good_tokens_holds_its_address_place() {
         let admission = admission(0);
         let address = Some(IpAddr::from([127, 0, 0, 1]));
-        let seat = admission.admit(None, address).expect("the first place");
+        let connection_slot = admission.admit(None, address).expect("the first place");
         assert!(admission.admit(None, address).is_err());
-        drop(seat);
+        drop(connection_slot);
         assert!(admission.admit(None, address).is_ok());
     }
 
     #[test]
     fn a_full_node_admits_nobody() {
         let admission = admission(0);
-        let seats = [(); 2].map(|()| admission.admit(None, None).expect("a seat"));
+        let seats = [(); 2].map(|()| admission.admit(None, None).expect("a connection_slot"));
         assert!(admission.is_full() && admission.admit(None, None).is_err());
         drop(seats);
         assert!(!admission.is_full());

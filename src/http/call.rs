@@ -1,7 +1,7 @@
 //! What the routes of a project share: who calls, and the JSON that they send. Everything is judged in one order: the token,
 //! the type, the body.
 
-use super::Doors;
+use super::AppState;
 use super::error::HttpError;
 use crate::auth::{ApiToken, Scope, TokenError};
 use crate::catalogue::KeyUse;
@@ -21,8 +21,8 @@ use tokio::time::timeout;
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Refuses a call to a node that stops, unless other nodes hear what is said, and one whose length is said in two ways.
-pub(super) fn check_open(doors: &Doors, request: &HttpRequest) -> Result<(), HttpError> {
-    if doors.is_draining() && doors.settings.bus.kind == BusKind::Local {
+pub(super) fn check_open(app_state: &AppState, request: &HttpRequest) -> Result<(), HttpError> {
+    if app_state.is_draining() && app_state.settings.bus.kind == BusKind::Local {
         // Its sessions are told to go: a 200 would promise what nobody can be told any more.
         return Err(HttpError::stopping());
     }
@@ -36,14 +36,14 @@ pub(super) fn check_open(doors: &Doors, request: &HttpRequest) -> Result<(), Htt
 
 /// The API token of a call to a project's path, which must be of the project and have the scope.
 pub(super) async fn check_application(
-    doors: &Doors,
+    app_state: &AppState,
     request: &HttpRequest,
     project: &str,
     scope: Scope,
 ) -> Result<Arc<ApiToken>, HttpError> {
     let of_api = |error| HttpError::of_token(error, KeyUse::Api);
     let text = header_text(request, API_TOKEN).map_err(of_api)?.unwrap_or_default();
-    let token = doors.authenticator.verify_api(text).await.map_err(of_api)?;
+    let token = app_state.authenticator.verify_api(text).await.map_err(of_api)?;
     if token.project.as_str() != project {
         return Err(of_api(TokenError::ProjectMismatch));
     }
@@ -52,12 +52,16 @@ pub(super) async fn check_application(
 }
 
 /// The body of a call that says that it is JSON; whether it is, its reader finds out.
-pub(super) async fn read_json(doors: &Doors, request: &HttpRequest, payload: web::Payload) -> Result<Bytes, HttpError> {
+pub(super) async fn read_json(
+    app_state: &AppState,
+    request: &HttpRequest,
+    payload: web::Payload,
+) -> Result<Bytes, HttpError> {
     if !is_json(request) || is_encoded(request) {
         let message = "send Content-Type: application/json, and no Content-Encoding";
         return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::InvalidJson, message));
     }
-    timeout(BODY_PATIENCE, read_body(doors, request, payload)).await.map_err(|_| late())?
+    timeout(BODY_PATIENCE, read_body(app_state, request, payload)).await.map_err(|_| late())?
 }
 
 /// A header as text; a header that is no text is no token.
@@ -79,10 +83,10 @@ fn is_encoded(request: &HttpRequest) -> bool {
     encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
-async fn read_body(doors: &Doors, request: &HttpRequest, mut payload: web::Payload) -> Result<Bytes, HttpError> {
-    let limit = doors.settings.limits.emit_bytes;
+async fn read_body(app_state: &AppState, request: &HttpRequest, mut payload: web::Payload) -> Result<Bytes, HttpError> {
+    let limit = app_state.settings.limits.emit_bytes;
     let too_large = || {
-        doors.counters.count_limit(Limit::EmitBytes);
+        app_state.counters.count_limit(Limit::EmitBytes);
         let message = format!("the body may have {limit} bytes: emit less at once, or raise limits.emit_bytes");
         HttpError::new(StatusCode::PAYLOAD_TOO_LARGE, ErrorCode::PayloadTooLarge, message)
     };

@@ -3,7 +3,7 @@
 //! The socket is taken out of HTTP's dispatcher for good, so that an idle session costs nothing there. A refused upgrade
 //! closes the connection, and what was pipelined behind it is dropped unread.
 
-use super::Doors;
+use super::AppState;
 use super::error::HttpError;
 use super::handshake::Handshake;
 use crate::auth::{ApiToken, Scope, TokenError, UserToken};
@@ -12,10 +12,10 @@ use crate::metrics::Upgrade;
 use actix::Addr;
 use actix_codec::Framed;
 use actix_http::{Request, StatusCode, h1, header};
-use actors::hub::{Adopt, SessionHub, Welcome};
+use actors::hub::{Adopt, HandshakeOutcome, SessionHub};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::{frame, messages};
-use actors::session::{ApiGrant, Grant, Seat, UserGrant};
+use actors::session::{ApiGrant, ConnectionSlot, Grant, UserGrant};
 use bytes::BytesMut;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -32,56 +32,63 @@ const FAREWELL_BYTES: usize = 256 * 1024;
 pub type UpgradeRequest = (Request, Framed<TcpStream, h1::Codec>);
 
 /// Judges one upgrade, and hands its socket to the hub or refuses it.
-pub async fn on_upgrade(doors: &Doors, hub: &Addr<SessionHub>, (request, framed): UpgradeRequest) -> io::Result<()> {
+pub async fn on_upgrade(
+    app_state: &AppState,
+    hub: &Addr<SessionHub>,
+    (request, framed): UpgradeRequest,
+) -> io::Result<()> {
     let parts = framed.into_parts();
     // Answers to requests in front of the upgrade go out first.
     let mut head = parts.write_buf;
-    match admit(doors, &request).await {
-        Ok((handshake, welcome, seat)) => {
-            doors.metrics.count_upgrade(Upgrade::of_welcome(&welcome));
+    match admit(app_state, &request).await {
+        Ok((handshake, outcome, connection_slot)) => {
+            app_state.metrics.count_upgrade(Upgrade::of_outcome(&outcome));
             handshake.write_answer(&mut head);
             let socket = parts.io.into_std()?;
-            hub.do_send(Adopt { socket, head: head.freeze(), early: parts.read_buf, welcome, seat });
+            hub.do_send(Adopt { socket, head: head.freeze(), early: parts.read_buf, outcome, connection_slot });
             Ok(())
         }
         Err(error) => {
-            doors.metrics.count_upgrade(Upgrade::of_status(error.status));
+            app_state.metrics.count_upgrade(Upgrade::of_status(error.status));
             write_refusal(&mut head, &error);
             refuse(parts.io, &head).await
         }
     }
 }
 
-async fn admit<'a>(doors: &Doors, request: &'a Request) -> Result<(Handshake<'a>, Welcome, Seat), HttpError> {
+async fn admit<'a>(
+    app_state: &AppState,
+    request: &'a Request,
+) -> Result<(Handshake<'a>, HandshakeOutcome, ConnectionSlot), HttpError> {
     let handshake = Handshake::read(request.head())?;
-    check_draining(doors)?;
-    if doors.admission.is_full() {
-        return Err(doors.admission.full());
+    check_draining(app_state)?;
+    if app_state.admission.is_full() {
+        return Err(app_state.admission.full());
     }
-    check_origin(doors, request)?;
-    let granted = grant(doors, &handshake.api_token, &handshake.user_token).await;
+    check_origin(app_state, request)?;
+    let granted = grant(app_state, &handshake.api_token, &handshake.user_token).await;
     // Looked at again: a session that begins behind the stop's goodbye would hear none.
-    check_draining(doors)?;
+    check_draining(app_state)?;
     let address = request.head().peer_addr.map(|address| address.ip());
     let user = granted.as_ref().ok().map(|grant| grant.user);
-    let welcome = match granted {
-        Ok(grant) => Welcome::Granted(grant),
+    let outcome = match granted {
+        Ok(grant) => HandshakeOutcome::Accepted(grant),
         // The tokens may be good: a client that is told otherwise would throw them away.
         Err((error @ TokenError::Unavailable, token)) => return Err(HttpError::of_token(error, token)),
         Err((error, token)) => {
             let error = messages::ErrorBody::new(error.code(), error.message(token));
-            Welcome::Refused(frame::text_frame(&messages::errors("TOKEN_VALIDATION", None, &error)))
+            HandshakeOutcome::Refused(frame::text_frame(&messages::errors("TOKEN_VALIDATION", None, &error)))
         }
     };
-    Ok((handshake, welcome, doors.admission.admit(user, address)?))
+    Ok((handshake, outcome, app_state.admission.admit(user, address)?))
 }
 
-fn check_draining(doors: &Doors) -> Result<(), HttpError> {
-    if doors.is_draining() { Err(HttpError::stopping()) } else { Ok(()) }
+fn check_draining(app_state: &AppState) -> Result<(), HttpError> {
+    if app_state.is_draining() { Err(HttpError::stopping()) } else { Ok(()) }
 }
 
-fn check_origin(doors: &Doors, request: &Request) -> Result<(), HttpError> {
-    let allowed = &doors.settings.http.allowed_origins;
+fn check_origin(app_state: &AppState, request: &Request) -> Result<(), HttpError> {
+    let allowed = &app_state.settings.http.allowed_origins;
     let Some(origin) = request.head().headers.get(header::ORIGIN) else { return Ok(()) };
     if allowed.is_empty() || allowed.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()) {
         return Ok(());
@@ -91,34 +98,34 @@ fn check_origin(doors: &Doors, request: &Request) -> Result<(), HttpError> {
 }
 
 /// What both tokens are good for.
-async fn grant(doors: &Doors, api: &str, user: &str) -> Result<Grant, (TokenError, KeyUse)> {
-    let authenticator = &doors.authenticator;
+async fn grant(app_state: &AppState, api: &str, user: &str) -> Result<Grant, (TokenError, KeyUse)> {
+    let authenticator = &app_state.authenticator;
     let api = authenticator.verify_api(api).await.map_err(|error| (error, KeyUse::Api))?;
     api.require(Scope::Connect).map_err(|error| (error, KeyUse::Api))?;
     let user = authenticator.verify_user(user, &api.project).await.map_err(|error| (error, KeyUse::User))?;
     Ok(Grant {
         project: api.project.to_shared(),
-        user: doors.admission.user(api.project.as_str(), &user.subject),
-        api: api_grant(doors, &api),
-        user_token: user_grant(doors, &user),
+        user: app_state.admission.user(api.project.as_str(), &user.subject),
+        api: api_grant(app_state, &api),
+        user_token: user_grant(app_state, &user),
     })
 }
 
 /// What an API token is good for.
-pub fn api_grant(doors: &Doors, token: &ApiToken) -> ApiGrant {
-    let expires_at = token.expires_at.map(|end| end_of_session(doors, end));
-    ApiGrant { application: doors.authenticator.application(token), key: token.key, expires_at }
+pub fn api_grant(app_state: &AppState, token: &ApiToken) -> ApiGrant {
+    let expires_at = token.expires_at.map(|end| end_of_session(app_state, end));
+    ApiGrant { application: app_state.authenticator.application(token), key: token.key, expires_at }
 }
 
 /// What a user token is good for.
-pub fn user_grant(doors: &Doors, token: &UserToken) -> UserGrant {
-    UserGrant { key: token.key, expires_at: end_of_session(doors, token.expires_at) }
+pub fn user_grant(app_state: &AppState, token: &UserToken) -> UserGrant {
+    UserGrant { key: token.key, expires_at: end_of_session(app_state, token.expires_at) }
 }
 
 /// A token that is accepted within the leeway behind its end is good until that is over.
-fn end_of_session(doors: &Doors, expires_at: u64) -> u64 {
+fn end_of_session(app_state: &AppState, expires_at: u64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    if expires_at > now { expires_at } else { expires_at.saturating_add(doors.settings.auth.leeway_seconds) }
+    if expires_at > now { expires_at } else { expires_at.saturating_add(app_state.settings.auth.leeway_seconds) }
 }
 
 fn write_refusal(head: &mut BytesMut, error: &HttpError) {

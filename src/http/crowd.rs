@@ -3,7 +3,7 @@
 //! The server itself accepts them all: one that stops accepting would leave health checks and upgrades outside with the
 //! crowd, and say nothing. An upgrade leaves the count when its socket goes to the hub.
 
-use super::Doors;
+use super::AppState;
 use super::error::HttpError;
 use actix_http::ConnectionType;
 use actix_web::body::{BoxBody, MessageBody};
@@ -36,7 +36,7 @@ impl Drop for HttpConnection {
 
 /// Stands in front of every route.
 pub async fn doorkeeper(
-    doors: web::Data<Doors>,
+    app_state: web::Data<AppState>,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
@@ -44,7 +44,7 @@ pub async fn doorkeeper(
     // Whoever looks after the node must see it just then.
     let is_watch = matches!(request.path(), "/healthz" | "/readyz" | "/metrics");
     let mut response = if is_too_many && !is_watch {
-        doors.counters.count_limit(Limit::HttpConnections);
+        app_state.counters.count_limit(Limit::HttpConnections);
         let message = "the node has as many HTTP connections as it keeps open files for: use fewer, or try again";
         let error = HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message);
         request.into_response(error.response())

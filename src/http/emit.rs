@@ -1,6 +1,6 @@
 //! The emit route: who calls, what they say, and the emitter's answer in the caller's shape (docs/protocol.md §6).
 
-use super::Doors;
+use super::AppState;
 use super::call;
 use super::emit_body::{Item, read_emits};
 use super::error::HttpError;
@@ -17,21 +17,21 @@ use tokio::sync::oneshot;
 
 /// `POST /api/system-api/{project}/emit-event-ws`.
 pub async fn emit(
-    doors: web::Data<Doors>,
+    app_state: web::Data<AppState>,
     batcher: web::Data<Addr<EmitBatcher>>,
     request: HttpRequest,
     project: web::Path<String>,
     payload: web::Payload,
 ) -> HttpResponse {
     let started_at = Instant::now();
-    let response = match read_call(&doors, &request, &project, payload).await {
-        Ok(call) => answer(&doors, &batcher, call).await,
+    let response = match read_call(&app_state, &request, &project, payload).await {
+        Ok(call) => answer(&app_state, &batcher, call).await,
         Err(error) => {
-            doors.metrics.count_emit(EmitOutcome::of_status(error.status));
+            app_state.metrics.count_emit(EmitOutcome::of_status(error.status));
             error.response()
         }
     };
-    doors.metrics.observe_emit(started_at.elapsed());
+    app_state.metrics.observe_emit(started_at.elapsed());
     response
 }
 
@@ -43,45 +43,45 @@ struct Call {
 }
 
 async fn read_call(
-    doors: &Doors,
+    app_state: &AppState,
     request: &HttpRequest,
     project: &str,
     payload: web::Payload,
 ) -> Result<Call, HttpError> {
-    call::check_open(doors, request)?;
-    let token = check_tokens(doors, request, project).await?;
-    let body = call::read_json(doors, request, payload).await?;
-    let (mut items, is_batch) = read_emits(&body, doors.settings.limits.emit_batch, &doors.counters)?;
+    call::check_open(app_state, request)?;
+    let token = check_tokens(app_state, request, project).await?;
+    let body = call::read_json(app_state, request, payload).await?;
+    let (mut items, is_batch) = read_emits(&body, app_state.settings.limits.emit_batch, &app_state.counters)?;
     if token.events == EventMode::Defined {
-        judge_events(doors, &token, &mut items).await;
+        authorize_events(app_state, &token, &mut items).await;
     }
     Ok(Call { project: token.project.to_shared(), items, is_batch })
 }
 
 /// Refuses items whose event the project does not know, or does not let the application emit.
-async fn judge_events(doors: &Doors, token: &ApiToken, items: &mut [Item]) {
-    let application = doors.authenticator.application(token);
+async fn authorize_events(app_state: &AppState, token: &ApiToken, items: &mut [Item]) {
+    let application = app_state.authenticator.application(token);
     for item in items {
         let Ok(emit) = item else { continue };
         let wanted = EventUse::Emit;
-        let verdict = doors.authenticator.check_event(&token.project, application, &emit.event, wanted).await;
+        let verdict = app_state.authenticator.check_event(&token.project, application, &emit.event, wanted).await;
         if let Err(error) = verdict {
             *item = Err(HttpError::of_event(error));
         }
     }
 }
 
-async fn check_tokens(doors: &Doors, request: &HttpRequest, project: &str) -> Result<Arc<ApiToken>, HttpError> {
-    let token = call::check_application(doors, request, project, Scope::Emit).await?;
+async fn check_tokens(app_state: &AppState, request: &HttpRequest, project: &str) -> Result<Arc<ApiToken>, HttpError> {
+    let token = call::check_application(app_state, request, project, Scope::Emit).await?;
     let of_user = |error| HttpError::of_token(error, KeyUse::User);
     if let Some(text) = call::header_text(request, USER_TOKEN).map_err(of_user)? {
-        doors.authenticator.verify_user(text, &token.project).await.map_err(of_user)?;
+        app_state.authenticator.verify_user(text, &token.project).await.map_err(of_user)?;
     }
     Ok(token)
 }
 
 /// Emits what is in order, and answers each item in its place.
-async fn answer(doors: &Doors, batcher: &Addr<EmitBatcher>, call: Call) -> HttpResponse {
+async fn answer(app_state: &AppState, batcher: &Addr<EmitBatcher>, call: Call) -> HttpResponse {
     let Call { project, items, is_batch } = call;
     let mut emits = Vec::with_capacity(items.len());
     let mut refused = Vec::with_capacity(items.len());
@@ -103,7 +103,7 @@ async fn answer(doors: &Doors, batcher: &Addr<EmitBatcher>, call: Call) -> HttpR
         })
         .collect();
     for answer in &answers {
-        doors.metrics.count_emit(EmitOutcome::of_answer(answer));
+        app_state.metrics.count_emit(EmitOutcome::of_answer(answer));
     }
     if is_batch {
         let bodies: Vec<String> = answers.iter().map(answer_body).collect();

@@ -8,7 +8,7 @@ use actors::counters::{Counters, Limit};
 use actors::emitter::Emit;
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::messages::read_string;
-use actors::session::registration::{EVENT_NAME_RULE, is_event_name};
+use actors::session::request::{EVENT_NAME_RULE, is_event_name};
 use bytes::Bytes;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

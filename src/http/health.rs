@@ -1,6 +1,6 @@
 //! How the node is: alive, ready, in numbers.
 
-use super::Doors;
+use super::AppState;
 use super::error::HttpError;
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpResponse, web};
@@ -13,15 +13,15 @@ pub async fn live() -> HttpResponse {
 }
 
 /// `GET /readyz`: the node takes clients and tells them everything.
-pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
-    if doors.is_stopping() {
+pub async fn ready(app_state: web::Data<AppState>) -> HttpResponse {
+    if app_state.is_stopping() {
         return HttpError::stopping().response();
     }
-    if !doors.authenticator.is_ready() {
+    if !app_state.authenticator.is_ready() {
         let message = "the catalogue has not answered since the node's start";
         return HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message).response();
     }
-    if !doors.bus_health.is_ready() {
+    if !app_state.bus_health.is_ready() {
         let message = "the bus is out of reach: sessions stay, emits are refused";
         return HttpError::unavailable(ErrorCode::BusUnavailable, message).response();
     }
@@ -29,8 +29,8 @@ pub async fn ready(doors: web::Data<Doors>) -> HttpResponse {
 }
 
 /// `GET /metrics`: OpenMetrics text.
-pub async fn metrics(doors: web::Data<Doors>) -> HttpResponse {
-    match doors.metrics.text() {
+pub async fn metrics(app_state: web::Data<AppState>) -> HttpResponse {
+    match app_state.metrics.text() {
         Ok(text) => {
             HttpResponse::Ok().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(text)
         }

@@ -1,4 +1,4 @@
-//! The doors of a node: all routes on one page.
+//! The HTTP server of a node: all routes on one page.
 //!
 //! | method and path | handler |
 //! | --- | --- |
@@ -29,7 +29,7 @@ pub use admission::{Admission, AdmissionLimits};
 pub use crowd::{HttpConnection, doorkeeper};
 pub use emit_body::read_emits;
 pub use error::HttpError;
-pub use refresh::Judge;
+pub use refresh::NodeAuthorizer;
 
 use crate::auth::Authenticator;
 use crate::catalogue::Catalogue;
@@ -46,8 +46,8 @@ use actors::counters::Counters;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What all doors of a node share.
-pub struct Doors {
+/// The state that all routes share.
+pub struct AppState {
     pub settings: Settings,
     /// The node's name, as clients are told.
     pub node: Arc<str>,
@@ -62,28 +62,28 @@ pub struct Doors {
     is_draining: AtomicBool,
 }
 
-/// What the doors know of the bus.
-pub struct BusDoors {
+/// The handles of the bus that the routes use.
+pub struct BusHandles {
     pub announcer: Addr<Announcer>,
     pub health: Arc<BusHealth>,
 }
 
-impl Doors {
-    /// Opens the doors.
+impl AppState {
+    /// Starts the HTTP server.
     pub fn new(
         settings: Settings,
         node: Arc<str>,
         catalogue: Arc<dyn Catalogue>,
         authenticator: Arc<Authenticator>,
         admission: Arc<Admission>,
-        bus: BusDoors,
+        bus: BusHandles,
         counters: Arc<Counters>,
-    ) -> Doors {
-        let BusDoors { announcer, health: bus_health } = bus;
+    ) -> AppState {
+        let BusHandles { announcer, health: bus_health } = bus;
         let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.most_sessions());
         let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
         let (is_stopping, is_draining) = (AtomicBool::new(false), AtomicBool::new(false));
-        Doors {
+        AppState {
             settings,
             node,
             catalogue,

@@ -1,40 +1,40 @@
 //! What an open session asks: new tokens (REFRESH), judged as at the handshake and against whom the session belongs to;
 //! and events (REGISTER), judged by what its project knows.
 
-use super::Doors;
+use super::AppState;
 use super::connect::{api_grant, user_grant};
 use crate::auth::{EventError, EventUse, Scope, TokenError};
 use crate::catalogue::{KeyUse, ProjectName};
 use actix_web::web;
-use actors::hub::{Authority, EventsRequest};
+use actors::hub::{Authorizer, EventsRequest};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::messages::ErrorBody;
 use actors::session::{RefreshRequest, RefreshResult, Refreshed};
 use futures::future::LocalBoxFuture;
 
-/// Judges what sessions ask, with the doors of the node.
-pub struct Judge(pub web::Data<Doors>);
+/// Judges what sessions ask, with the node's [`AppState`].
+pub struct NodeAuthorizer(pub web::Data<AppState>);
 
-impl Authority for Judge {
-    fn judge_tokens(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
-        let doors = self.0.clone();
-        Box::pin(async move { judge_tokens(&doors, request).await })
+impl Authorizer for NodeAuthorizer {
+    fn verify_tokens(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+        let app_state = self.0.clone();
+        Box::pin(async move { verify_tokens(&app_state, request).await })
     }
 
-    fn judge_events(&self, request: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
-        let doors = self.0.clone();
-        Box::pin(async move { judge_events(&doors, request).await })
+    fn authorize_events(&self, request: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
+        let app_state = self.0.clone();
+        Box::pin(async move { authorize_events(&app_state, request).await })
     }
 }
 
-async fn judge_events(doors: &Doors, request: EventsRequest) -> Vec<Result<(), ErrorBody>> {
+async fn authorize_events(app_state: &AppState, request: EventsRequest) -> Vec<Result<(), ErrorBody>> {
     let project = ProjectName::parse(&request.project);
     let mut verdicts = Vec::with_capacity(request.events.len());
     for event in &request.events {
         let verdict = match &project {
             Ok(project) => {
                 let wanted = EventUse::Subscribe;
-                doors.authenticator.check_event(project, request.application, event, wanted).await
+                app_state.authenticator.check_event(project, request.application, event, wanted).await
             }
             Err(_) => Err(EventError::Unknown),
         };
@@ -43,24 +43,24 @@ async fn judge_events(doors: &Doors, request: EventsRequest) -> Vec<Result<(), E
     verdicts
 }
 
-async fn judge_tokens(doors: &Doors, request: RefreshRequest) -> RefreshResult {
+async fn verify_tokens(app_state: &AppState, request: RefreshRequest) -> RefreshResult {
     let refused = |token| move |error: TokenError| ErrorBody::new(error.code(), error.message(token));
     let project = ProjectName::parse(&request.project).map_err(|_| refused(KeyUse::Api)(TokenError::UnknownProject))?;
     let mut refreshed = Refreshed::default();
     if let Some(text) = &request.api {
-        let token = doors.authenticator.verify_api(text).await.map_err(refused(KeyUse::Api))?;
+        let token = app_state.authenticator.verify_api(text).await.map_err(refused(KeyUse::Api))?;
         token.require(Scope::Connect).map_err(refused(KeyUse::Api))?;
         if token.project != project {
             return Err(refused(KeyUse::Api)(TokenError::ProjectMismatch));
         }
-        refreshed.api = Some(api_grant(doors, &token));
+        refreshed.api = Some(api_grant(app_state, &token));
     }
     if let Some(text) = &request.user_token {
-        let token = doors.authenticator.verify_user(text, &project).await.map_err(refused(KeyUse::User))?;
-        if doors.admission.user(project.as_str(), &token.subject) != request.user {
+        let token = app_state.authenticator.verify_user(text, &project).await.map_err(refused(KeyUse::User))?;
+        if app_state.admission.user(project.as_str(), &token.subject) != request.user {
             return Err(ErrorBody::new(ErrorCode::TokenInvalid, "user token: of another user, open a new connection"));
         }
-        refreshed.user = Some(user_grant(doors, &token));
+        refreshed.user = Some(user_grant(app_state, &token));
     }
     Ok(refreshed)
 }

@@ -1,7 +1,7 @@
 //! What lives on the bus arbiter: the bus that the settings choose, the registry and the emitter.
 
 use super::NodeError;
-use crate::http::BusDoors;
+use crate::http::BusHandles;
 use crate::settings::{BusKind, Settings};
 use actix::{Actor, Addr, Arbiter, Recipient};
 use actors::announcer::Announcer;
@@ -21,7 +21,7 @@ pub(super) struct BusParts {
     pub registry: Addr<SessionRegistry>,
     pub emitter: Addr<Emitter>,
     pub nodes: Addr<NodeList>,
-    pub doors: BusDoors,
+    pub app_state: BusHandles,
 }
 
 /// A bus as it is chosen, to be made on its own thread.
@@ -87,9 +87,9 @@ pub(super) async fn start_bus(
         let announcer = Announcer::new(bus.clone()).start();
         bus.attach_control(orders);
         let nodes = NodeList::new(bus, facts, counters).start();
-        let doors = BusDoors { announcer, health };
+        let app_state = BusHandles { announcer, health };
         // Nobody waits any more where the node has been stopped meanwhile.
-        let _ = started.send(BusParts { registry, emitter, nodes, doors });
+        let _ = started.send(BusParts { registry, emitter, nodes, app_state });
     });
     start.await.map_err(|_| NodeError::Bus)
 }

@@ -15,7 +15,7 @@ mod system;
 use crate::auth::Authenticator;
 use crate::catalogue::{Catalogue, CatalogueError, NodeLock, ProjectName};
 use crate::http::connect::{self, UpgradeRequest};
-use crate::http::{self, Admission, AdmissionLimits, Doors, HttpConnection, Judge};
+use crate::http::{self, Admission, AdmissionLimits, AppState, HttpConnection, NodeAuthorizer};
 use crate::limits::{SessionBudget, SystemFiles};
 use crate::settings::Settings;
 use actix::{Actor, Addr, Arbiter, System};
@@ -31,7 +31,7 @@ use actors::emitter::{EmitBatcher, Emitter};
 use actors::hub::{SessionHub, announce};
 use actors::nodes::NodeList;
 use actors::registry::SessionRegistry;
-use actors::session::{Conduct, SessionContext, SessionSettings, on_client_message, on_open};
+use actors::session::{SessionContext, SessionHandlers, SessionSettings, on_client_message, on_open};
 use bus::{BusParts, start_bus};
 use catalogue::open_catalogue;
 use listener::{AddressFile, listen};
@@ -87,24 +87,24 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let node = Node::start(&settings, catalogue.clone(), &budget).await?;
     let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
-    log::info!("node {} listens on http://{address}", node.doors.node);
+    log::info!("node {} listens on http://{address}", node.app_state.node);
     // Production turns `catalogue.demo` off, and nobody else should find tokens in what a service printed.
     if settings.catalogue.demo && (opened.is_first_start || address.ip().is_loopback()) {
         demo::tell(catalogue.as_ref(), &ProjectName::demo(), address).await;
     }
     let result = tokio::select! {
         result = server => result,
-        never = follow_clients(&mut tcp_memory, &node.doors.counters) => match never {},
+        never = follow_clients(&mut tcp_memory, &node.app_state.counters) => match never {},
     };
     give_back(tcp_memory);
     drop(address_file);
-    log::info!("node {} has stopped", node.doors.node);
+    log::info!("node {} has stopped", node.app_state.node);
     Ok(result?)
 }
 
 struct Node {
     settings: Settings,
-    doors: web::Data<Doors>,
+    app_state: web::Data<AppState>,
     registry: Addr<SessionRegistry>,
     emitter: Addr<Emitter>,
     nodes: Addr<NodeList>,
@@ -136,12 +136,13 @@ impl Node {
             Orders::new(hubs.clone(), admission.clone(), authenticator.clone(), catalogue.clone(), counters.clone())
                 .start();
         let bus_arbiter = Arbiter::new();
-        let BusParts { registry, emitter, nodes, doors } =
+        let BusParts { registry, emitter, nodes, app_state } =
             start_bus(&bus_arbiter, settings, number, &node, orders.recipient(), counters.clone()).await?;
-        let doors = Doors::new(settings.clone(), node.clone(), catalogue, authenticator, admission, doors, counters);
+        let app_state =
+            AppState::new(settings.clone(), node.clone(), catalogue, authenticator, admission, app_state, counters);
         Ok(Node {
             settings: settings.clone(),
-            doors: web::Data::new(doors),
+            app_state: web::Data::new(app_state),
             registry,
             emitter,
             nodes,
@@ -154,16 +155,16 @@ impl Node {
     /// The server of both HTTP and WebSockets; it ends when the node has stopped.
     fn server(&self, listener: TcpListener, signals: StopSignals, budget: &SessionBudget) -> Result<Server, NodeError> {
         let workers = self.settings.http.worker_count();
-        let (counters, kept_for_http) = (self.doors.counters.clone(), budget.kept_for_http);
+        let (counters, kept_for_http) = (self.app_state.counters.clone(), budget.kept_for_http);
         let builder = Server::build()
             .workers(workers)
             .backlog(self.settings.http.backlog)
-            // Counted by the doors instead: see `http/crowd.rs`.
+            // Counted in `http/crowd.rs` instead.
             .max_concurrent_connections(usize::MAX >> 1)
             .shutdown_timeout(http_seconds(self.settings.shutdown.seconds))
             .shutdown_signal(stop(
                 signals,
-                self.doors.clone(),
+                self.app_state.clone(),
                 self.nodes.clone(),
                 self.hubs.clone(),
                 self.settings.shutdown.clone(),
@@ -174,7 +175,7 @@ impl Node {
             let drained = drained.clone();
             let counters = counters.clone();
             let app = App::new()
-                .app_data(worker.doors.clone())
+                .app_data(worker.app_state.clone())
                 .data_factory(worker.emit_batcher())
                 .wrap(from_fn(http::doorkeeper))
                 .configure(http::routes);
@@ -198,7 +199,7 @@ impl Node {
 
     fn worker(&self) -> Worker {
         Worker {
-            doors: self.doors.clone(),
+            app_state: self.app_state.clone(),
             registry: self.registry.clone(),
             emitter: self.emitter.clone(),
             hubs: self.hubs.clone(),
@@ -211,7 +212,7 @@ impl Node {
 /// What each worker thread starts with.
 #[derive(Clone)]
 struct Worker {
-    doors: web::Data<Doors>,
+    app_state: web::Data<AppState>,
     registry: Addr<SessionRegistry>,
     emitter: Addr<Emitter>,
     hubs: Hubs,
@@ -236,11 +237,11 @@ impl Worker {
         let worker = self.clone();
         actix_service::fn_factory(move || {
             let hub = worker.start_hub();
-            let doors = worker.doors.clone();
+            let app_state = worker.app_state.clone();
             let service = actix_service::fn_service(move |request: UpgradeRequest| {
-                let (doors, hub) = (doors.clone(), hub.clone());
+                let (app_state, hub) = (app_state.clone(), hub.clone());
                 async move {
-                    if let Err(error) = connect::on_upgrade(&doors, &hub, request).await {
+                    if let Err(error) = connect::on_upgrade(&app_state, &hub, request).await {
                         log::debug!("a client was gone before its answer: {error}");
                     }
                     Ok::<_, actix_http::Error>(())
@@ -258,9 +259,9 @@ impl Worker {
 
     fn start_hub(&self) -> Addr<SessionHub> {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let ctx = SessionContext::new(self.session_settings.clone(), self.doors.counters.clone());
-        let judge = Rc::new(Judge(self.doors.clone()));
-        let hub = SessionHub::new(number, ctx, self.registry.clone().recipient(), judge).start();
+        let ctx = SessionContext::new(self.session_settings.clone(), self.app_state.counters.clone());
+        let authorizer = Rc::new(NodeAuthorizer(self.app_state.clone()));
+        let hub = SessionHub::new(number, ctx, self.registry.clone().recipient(), authorizer).start();
         announce(&self.registry.clone().recipient(), number, &hub);
         self.hubs.lock().unwrap_or_else(PoisonError::into_inner).push(hub.clone());
         hub
@@ -270,7 +271,7 @@ impl Worker {
 fn session_settings(settings: &Settings, node: Arc<str>) -> SessionSettings {
     let seconds = |seconds: u64| u32::try_from(seconds).unwrap_or(u32::MAX);
     SessionSettings {
-        conduct: Conduct { on_open, on_message: on_client_message },
+        handlers: SessionHandlers { on_open, on_message: on_client_message },
         node,
         ping_seconds: seconds(settings.session.ping_seconds),
         close_seconds: seconds(settings.session.close_seconds),

@@ -13,7 +13,7 @@ use actix::fut::{ActorFutureExt as _, WrapFuture as _};
 use actix::{Actor, AsyncContext as _, Context, Handler, Message};
 use actors::bus::Control;
 use actors::counters::Counters;
-use actors::hub::{DisconnectUser, KeepKeys, SessionHub};
+use actors::hub::{DisconnectUser, RetainKeys, SessionHub};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::frame;
 use actors::protocol::messages::{self, ErrorBody};
@@ -112,7 +112,7 @@ impl Orders {
 
     fn keep(&self, project: &ProjectName, keys: ActiveKeys) {
         let reason = messages::errors("TOKEN_VALIDATION", None, &ErrorBody::new(ErrorCode::TokenInvalid, REVOKED));
-        self.tell_hubs(&KeepKeys {
+        self.tell_hubs(&RetainKeys {
             project: project.to_shared(),
             api: keys.api.into(),
             user: keys.user.into(),

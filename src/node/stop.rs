@@ -1,6 +1,6 @@
 //! The stop of a node: not ready any more, then every session told 1001, then HTTP drained.
 
-use crate::http::Doors;
+use crate::http::AppState;
 use crate::settings::ShutdownSettings;
 use actix::Addr;
 use actix_web::web;
@@ -49,11 +49,11 @@ pub(super) fn http_seconds(seconds: u64) -> u64 {
 }
 
 /// Lets balancers find out that the node is not ready before anybody is sent away. A second signal is a hurry.
-async fn give_notice(signals: &mut StopSignals, doors: &Doors, seconds: u64) {
+async fn give_notice(signals: &mut StopSignals, app_state: &AppState, seconds: u64) {
     if seconds == 0 {
         return;
     }
-    doors.give_notice();
+    app_state.give_notice();
     log::info!("stopping in {seconds} s, not ready from now on");
     tokio::select! { () = tokio::time::sleep(Duration::from_secs(seconds)) => {}, () = signals.wait() => {} }
 }
@@ -61,16 +61,16 @@ async fn give_notice(signals: &mut StopSignals, doors: &Doors, seconds: u64) {
 /// Resolves when HTTP is to be drained: a signal came, and every session was told and had its time.
 pub(super) async fn stop(
     mut signals: StopSignals,
-    doors: web::Data<Doors>,
+    app_state: web::Data<AppState>,
     nodes: Addr<NodeList>,
     hubs: Hubs,
     settings: ShutdownSettings,
 ) {
     signals.wait().await;
-    give_notice(&mut signals, &doors, settings.notice_seconds).await;
-    doors.drain();
+    give_notice(&mut signals, &app_state, settings.notice_seconds).await;
+    app_state.drain();
     nodes.do_send(Leave);
-    log::info!("stopping: {} sessions are told to come back elsewhere", doors.counters.sessions.value());
+    log::info!("stopping: {} sessions are told to come back elsewhere", app_state.counters.sessions.value());
     let seconds = settings.seconds - http_seconds(settings.seconds).min(settings.seconds);
     let time = Duration::from_secs(seconds).saturating_sub(MARGIN);
     let deadline = Instant::now() + time;

@@ -14,7 +14,7 @@ struct Rule {
 /// The drivers: crates that reach for the outside world.
 const DRIVERS: [&str; 4] = ["redis", "deadpool_redis", "mongodb", "rusqlite"];
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 11] = [
     Rule {
         rooms: &["actors/src/protocol/", "actors/src/condition/", "actors/src/registry/index"],
         except: &[],
@@ -38,6 +38,18 @@ const RULES: [Rule; 8] = [
         rooms: &["actors/src/session/", "actors/src/hub/"],
         except: &[],
         never: &["crate::bus", "super::bus", "redis", "deadpool_redis", "mongodb", "rusqlite", "actix_web"],
+    },
+    // The direction inside the broker: registry → hub → session → protocol and condition.
+    Rule { rooms: &["actors/src/hub/"], except: &[], never: &["crate::registry", "super::registry"] },
+    Rule {
+        rooms: &["actors/src/session/"],
+        except: &[],
+        never: &["crate::registry", "super::registry", "crate::hub", "super::hub"],
+    },
+    Rule {
+        rooms: &["actors/src/protocol/", "actors/src/condition/"],
+        except: &[],
+        never: &["crate::session", "crate::hub", "crate::registry", "crate::bus", "crate::emitter"],
     },
     Rule {
         rooms: &["actors/src/"],
@@ -179,6 +191,9 @@ fn a_line_that_breaks_a_layer_is_found() {
         ("actors/src/registry/index/hash.rs", "use tokio;"),
         ("actors/src/session/mod.rs", "use crate::{\n    protocol::codes,\n    bus::{Bus, local},\n};"),
         ("actors/src/hub/mod.rs", "pub use crate::bus::Bus;"),
+        ("actors/src/hub/mod.rs", "use crate::registry::Leaving;"),
+        ("actors/src/session/mod.rs", "use crate::hub::SessionHub;"),
+        ("actors/src/condition/mod.rs", "use crate::session::Session;"),
         ("actors/src/emitter.rs", "use redis::Client;"),
         ("actors/src/emitter.rs", "use actix_web::web;"),
         ("src/http/emit.rs", "fn f(_: &rusqlite::Connection) {}"),

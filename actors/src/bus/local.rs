@@ -7,8 +7,8 @@ use super::idempotency::{IdempotencyKeys, Publishing, Seen};
 use super::{
     Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, Once, Publication, Published, Subscriber, Taken,
 };
+use crate::backpressure::QueuePermit;
 use crate::counters::{Counters, Limit};
-use crate::passage::Passage;
 use actix::Recipient;
 use futures::future::{FutureExt, LocalBoxFuture, TryFutureExt, ready};
 use std::cell::{OnceCell, RefCell};
@@ -84,9 +84,9 @@ impl Bus for LocalBus {
         Box::pin(async move {
             let permit = timeout(PUBLISH_PATIENCE, room).await.map_err(|_| BusError::Unavailable)?;
             let permit = permit.map_err(|_| BusError::Unavailable)?;
-            let passage = Passage::new(permit, cost, counters);
+            let queue_permit = QueuePermit::new(permit, cost, counters);
             // A mailbox's own bound is not asked (`do_send`): the room above is the bound.
-            subscriber.do_send(Published { publication, passage });
+            subscriber.do_send(Published { publication, queue_permit });
             Ok(())
         })
     }

@@ -15,7 +15,7 @@ pub use control::{Control, ControlListeners, NodeFacts};
 pub use emit_id::EmitId;
 pub use health::BusHealth;
 
-use crate::passage::Passage;
+use crate::backpressure::QueuePermit;
 use crate::protocol::codes::GapReason;
 use actix::prelude::*;
 use bytes::Bytes;
@@ -54,7 +54,7 @@ impl Publication {
 #[rtype(result = "()")]
 pub struct Published {
     pub publication: Publication,
-    pub passage: Passage,
+    pub queue_permit: QueuePermit,
 }
 
 /// The fact that publications on these channels may not have arrived here, all of them published before this was said.

@@ -3,7 +3,7 @@
 //! Invariant: a live session has an entry that is due no later than its end. An entry of a session that was refreshed
 //! is put back when it comes up; those of sessions that are gone are swept out when they are the majority.
 
-use crate::session::session_ref::SessionRef;
+use crate::ids::SessionRef;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 

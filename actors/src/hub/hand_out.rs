@@ -2,9 +2,11 @@
 //! sessions one after the other as one.
 
 use super::joined::Joined;
-use super::{Incoming, SessionHub, Tell, Telling};
-use crate::passage::Passage;
-use crate::registry::{Answer, Answers, Leg};
+use super::messages::{Answer, Answers};
+use super::messages::{Dispatch, TargetedFrame};
+use super::{Incoming, SessionHub};
+use crate::backpressure::FanOutPermit;
+use crate::backpressure::QueuePermit;
 use crate::session::{Deliver, Subscribed, Unsubscribed, release_orphans};
 use std::task::Context as TaskContext;
 
@@ -19,7 +21,7 @@ const BROADCAST_SESSIONS: usize = 256;
 struct HandingOut {
     left: usize,
     last: Option<Joined>,
-    held: Vec<(Passage, Leg)>,
+    held: Vec<(QueuePermit, FanOutPermit)>,
 }
 
 impl SessionHub {
@@ -30,7 +32,7 @@ impl SessionHub {
 
     fn is_broadcast_next(&self) -> bool {
         match self.incoming.front() {
-            Some(Incoming::Tell(message)) => message.tellings.iter().any(|t| t.sessions.len() >= BROADCAST_SESSIONS),
+            Some(Incoming::Dispatch(message)) => message.frames.iter().any(|t| t.sessions.len() >= BROADCAST_SESSIONS),
             _ => false,
         }
     }
@@ -43,7 +45,7 @@ impl SessionHub {
         while turn.left > 0 {
             match self.incoming.pop_front() {
                 None => break,
-                Some(Incoming::Tell(message)) => self.tell(message, &mut turn),
+                Some(Incoming::Dispatch(message)) => self.tell(message, &mut turn),
                 Some(Incoming::Answers(message)) => {
                     self.deliver_last(&mut turn);
                     turn.left = turn.left.saturating_sub(message.0.len());
@@ -57,8 +59,8 @@ impl SessionHub {
         }
     }
 
-    fn tell(&mut self, message: Tell, turn: &mut HandingOut) {
-        for Telling { frame, sessions, notifications } in message.tellings {
+    fn tell(&mut self, message: Dispatch, turn: &mut HandingOut) {
+        for TargetedFrame { frame, sessions, notifications } in message.frames {
             let is_joined = turn.last.as_mut().is_some_and(|last| last.add(&frame, &sessions, notifications));
             if !is_joined {
                 self.deliver_last(turn);
@@ -66,7 +68,7 @@ impl SessionHub {
                 turn.last = Some(Joined::new(frame, sessions, notifications));
             }
         }
-        turn.held.push((message.passage, message.leg));
+        turn.held.push((message.queue_permit, message.fan_out_permit));
     }
 
     /// Hands the last frames to their sessions, and lets go of the room of all that came before the present message.
@@ -101,7 +103,7 @@ impl SessionHub {
 mod tests {
     use super::super::testing::{self, FIRST, HubUnderTest, PING};
     use super::*;
-    use crate::session::session_ref::SessionRef;
+    use crate::ids::SessionRef;
 
     #[actix::test]
     async fn a_ping_is_answered_before_a_storm_is_handed_out_to_its_end() {

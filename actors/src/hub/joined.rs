@@ -1,7 +1,7 @@
 //! Frames that go to the same sessions one after the other, made one: a session then queues and writes them as one, which
 //! is what makes a broadcast that comes faster than it can be told cheap. Knows bytes only.
 
-use crate::session::session_ref::SessionRef;
+use crate::ids::SessionRef;
 use bytes::{Bytes, BytesMut};
 
 /// The most bytes that are joined. Larger ones save nothing more, and what is joined is held until it is written whole.

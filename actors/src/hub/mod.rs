@@ -8,6 +8,7 @@ mod company;
 mod expiry;
 mod hand_out;
 mod joined;
+pub mod messages;
 mod poller;
 mod register;
 mod slots;
@@ -17,18 +18,19 @@ mod tick;
 mod turn;
 mod walk;
 
-use crate::fingerprint::Mark;
-use crate::passage::Passage;
+use crate::fingerprint::Fingerprint64;
+use crate::ids::SessionRef;
 use crate::protocol::codes::CloseCode;
 use crate::protocol::messages::ErrorBody;
-use crate::registry::{Answers, HubStarted, Leg, Requests};
-use crate::session::session_ref::SessionRef;
-use crate::session::{Close, Feed, Grant, Open, RefreshRequest, RefreshResult, Seat, Session, SessionContext};
+use crate::session::{
+    Close, ConnectionSlot, Feed, Grant, Open, RefreshRequest, RefreshResult, Session, SessionContext,
+};
 use actix::prelude::*;
 use bytes::{Bytes, BytesMut};
 use company::Company;
 use expiry::ExpiryQueue;
 use futures::future::LocalBoxFuture;
+use messages::{Answers, Dispatch, HubStarted, Requests};
 use poller::{Poller, Readiness};
 use slots::Slots;
 use std::collections::VecDeque;
@@ -37,22 +39,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use turn::Turn;
 use walk::Walk;
-pub use walk::{DisconnectUser, KeepKeys};
+pub use walk::{DisconnectUser, RetainKeys};
 
 /// Who knows the keys and the events of projects, and is asked what a session may do.
-pub trait Authority {
+pub trait Authorizer {
     /// Judges new tokens of a session against its project and user.
-    fn judge_tokens(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult>;
+    fn verify_tokens(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult>;
 
-    /// Judges events that a session wishes to subscribe to, each in its place. What is known already is answered at once.
-    fn judge_events(&self, request: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>>;
+    /// Decides for each event, in order, whether the session may subscribe to it. Answers from the cache are immediate.
+    fn authorize_events(&self, request: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>>;
 }
 
-/// Events that a session wishes to subscribe to.
+/// The events of one REGISTER.
 pub struct EventsRequest {
     pub project: Arc<str>,
     /// The application whose token the session has.
-    pub application: Mark,
+    pub application: Fingerprint64,
     pub events: Vec<Arc<str>>,
 }
 
@@ -76,7 +78,7 @@ pub struct SessionHub {
     /// Until when, by the hub's clock, sessions were looked after.
     checked_until: u32,
     registry: Recipient<Requests>,
-    authority: Rc<dyn Authority>,
+    authorizer: Rc<dyn Authorizer>,
     started_at: Instant,
 }
 
@@ -89,46 +91,20 @@ pub struct Adopt {
     pub head: Bytes,
     /// What came right behind the handshake.
     pub early: BytesMut,
-    pub welcome: Welcome,
-    pub seat: Seat,
+    pub outcome: HandshakeOutcome,
+    pub connection_slot: ConnectionSlot,
 }
 
 /// How an adopted socket is received.
-pub enum Welcome {
-    Granted(Grant),
+pub enum HandshakeOutcome {
+    Accepted(Grant),
     /// The tokens were refused: this frame says why, then the session is closed with 4401.
     Refused(Bytes),
 }
 
-/// One frame and the sessions of the worker that are told it.
-pub struct Telling {
-    pub frame: Bytes,
-    pub sessions: Vec<SessionRef>,
-    /// How many notifications the frame holds: one, or none.
-    pub notifications: u32,
-}
-
-/// Tells frames, in order.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Tell {
-    pub tellings: Vec<Telling>,
-    /// Held until the sessions have been handed the frames.
-    pub passage: Passage,
-    /// Held as long.
-    pub leg: Leg,
-}
-
-impl Telling {
-    /// What it takes on its way, about.
-    pub fn bytes(&self) -> usize {
-        self.frame.len() + self.sessions.len() * size_of::<SessionRef>()
-    }
-}
-
 /// What the registry says.
 enum Incoming {
-    Tell(Tell),
+    Dispatch(Dispatch),
     Answers(Answers),
 }
 
@@ -138,12 +114,12 @@ enum Incoming {
 pub struct CloseAll(pub CloseCode);
 
 impl SessionHub {
-    /// The hub of worker `worker`; requests of its sessions go to `registry`, what they may do `authority` says.
+    /// The hub of worker `worker`; requests of its sessions go to `registry`, what they may do `authorizer` says.
     pub fn new(
         worker: u16,
         ctx: SessionContext,
         registry: Recipient<Requests>,
-        authority: Rc<dyn Authority>,
+        authorizer: Rc<dyn Authorizer>,
     ) -> SessionHub {
         SessionHub {
             worker,
@@ -159,7 +135,7 @@ impl SessionHub {
             walk: Walk::default(),
             checked_until: 0,
             registry,
-            authority,
+            authorizer,
             started_at: Instant::now(),
         }
     }
@@ -186,18 +162,18 @@ impl SessionHub {
     }
 
     fn adopt(&mut self, message: Adopt) {
-        let Adopt { socket, head, mut early, welcome, seat } = message;
+        let Adopt { socket, head, mut early, outcome, connection_slot } = message;
         let now = self.ctx.now;
         let mut socket = mio::net::TcpStream::from_std(socket);
         let Some(poller) = &self.poller else { return };
         if let Err(error) = poller.watch(&mut socket, self.sessions.next_slot()) {
             return log::error!("worker {} cannot watch a socket: {error}", self.worker);
         }
-        let (grant, refusal) = match welcome {
-            Welcome::Granted(grant) => (grant, None),
-            Welcome::Refused(reason) => (Grant::nobody(), Some(reason)),
+        let (grant, refusal) = match outcome {
+            HandshakeOutcome::Accepted(grant) => (grant, None),
+            HandshakeOutcome::Refused(reason) => (Grant::nobody(), Some(reason)),
         };
-        let session = self.sessions.insert(|reference| Session::new(reference, socket, grant, seat, now));
+        let session = self.sessions.insert(|reference| Session::new(reference, socket, grant, connection_slot, now));
         self.with(session, Open { head, refusal });
         self.ctx.expiring.push(session);
         if !early.is_empty() {
@@ -235,11 +211,11 @@ impl Handler<Adopt> for SessionHub {
     }
 }
 
-impl Handler<Tell> for SessionHub {
+impl Handler<Dispatch> for SessionHub {
     type Result = ();
 
-    fn handle(&mut self, message: Tell, _: &mut Context<Self>) {
-        self.incoming.push_back(Incoming::Tell(message));
+    fn handle(&mut self, message: Dispatch, _: &mut Context<Self>) {
+        self.incoming.push_back(Incoming::Dispatch(message));
     }
 }
 

@@ -1,29 +1,30 @@
 //! A REGISTER on its way from a session to the registry: whether the project knows its events, and lets its application
 //! subscribe to them. Who knows that is asked; what is known already is answered at once, and keeps its place.
 
+use super::messages::Requests;
 use super::{EventsRequest, SessionHub};
 use crate::protocol::messages::ErrorBody;
-use crate::registry::{Request, Requests};
-use crate::session::registration::Registration;
+use crate::session::request::Registration;
+use crate::session::request::Request;
 use crate::session::{Refused, RegisterAnswered};
 use actix::prelude::*;
 use futures::FutureExt as _;
 
 impl SessionHub {
     /// What of these requests the registry is asked now.
-    pub(super) fn judge_requests(&mut self, requests: Vec<Request>, ctx: &mut Context<Self>) -> Vec<Request> {
+    pub(super) fn authorize_requests(&mut self, requests: Vec<Request>, ctx: &mut Context<Self>) -> Vec<Request> {
         let judge = |request| match request {
-            Request::Subscribe(registration) => self.judge_registration(registration, ctx),
+            Request::Subscribe(registration) => self.authorize_registration(registration, ctx),
             other => Some(other),
         };
         requests.into_iter().filter_map(judge).collect()
     }
 
-    fn judge_registration(&mut self, registration: Registration, ctx: &mut Context<Self>) -> Option<Request> {
+    fn authorize_registration(&mut self, registration: Registration, ctx: &mut Context<Self>) -> Option<Request> {
         let application = self.sessions.find(registration.session)?.grant().api.application;
         let project = registration.project.clone();
-        let events = registration.wishes.iter().map(|wish| wish.event.clone()).collect();
-        let mut verdicts = self.authority.judge_events(EventsRequest { project, application, events });
+        let events = registration.specs.iter().map(|spec| spec.event.clone()).collect();
+        let mut verdicts = self.authorizer.authorize_events(EventsRequest { project, application, events });
         if let Some(verdicts) = (&mut verdicts).now_or_never() {
             return self.admit(registration, verdicts);
         }
@@ -47,7 +48,7 @@ impl SessionHub {
         if refused > 0 {
             self.with(session, Refused(refused));
         }
-        if registration.wishes.is_empty() {
+        if registration.specs.is_empty() {
             self.with(session, RegisterAnswered(registration.answer));
             return None;
         }

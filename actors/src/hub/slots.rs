@@ -1,8 +1,8 @@
 //! The sessions of a worker by slot. A slot is reused, its tenants are told apart by their generation.
 
 use crate::chunked_slab::ChunkedSlab;
+use crate::ids::SessionRef;
 use crate::session::Session;
-use crate::session::session_ref::SessionRef;
 
 /// See the module.
 pub struct Slots {

@@ -1,11 +1,14 @@
 //! A hub with sockets and nothing behind it, for the tests of this folder.
 
-use super::{Adopt, Authority, EventsRequest, SessionHub, Welcome};
+use super::messages::{Answer, Requests};
+use super::{Adopt, Authorizer, EventsRequest, HandshakeOutcome, SessionHub};
 use crate::counters::{CountedSession, Counters};
+use crate::ids::SessionRef;
 use crate::protocol::messages::ErrorBody;
-use crate::registry::{Answer, PendingUnregister, Requests};
-use crate::session::session_ref::SessionRef;
-use crate::session::{Conduct, Grant, RefreshRequest, RefreshResult, Seat, SessionContext, SessionSettings};
+use crate::session::request::PendingUnregister;
+use crate::session::{
+    ConnectionSlot, Grant, RefreshRequest, RefreshResult, SessionContext, SessionHandlers, SessionSettings,
+};
 use actix::prelude::*;
 use bytes::{Bytes, BytesMut};
 use futures::future::{LocalBoxFuture, pending};
@@ -41,7 +44,7 @@ impl HubUnderTest {
     /// A hub that pings nobody.
     pub fn start() -> HubUnderTest {
         let settings = SessionSettings {
-            conduct: Conduct { on_open: |_, _| {}, on_message: |_, _, _| {} },
+            handlers: SessionHandlers { on_open: |_, _| {}, on_message: |_, _, _| {} },
             node: "test".into(),
             ping_seconds: 0,
             close_seconds: 5,
@@ -65,9 +68,15 @@ impl HubUnderTest {
         for socket in [&peer, &socket] {
             socket.set_nonblocking(true).expect("a socket");
         }
-        let seat = Seat { counted: CountedSession::count(&self.counters, u64::MAX).expect("a seat"), places: None };
+        let connection_slot = ConnectionSlot {
+            counted: CountedSession::count(&self.counters, u64::MAX).expect("a connection_slot"),
+            limit_slots: None,
+        };
         let (head, early) = (Bytes::from_static(b"welcome"), BytesMut::new());
-        (Peer(peer), Adopt { socket, head, early, welcome: Welcome::Granted(Grant::nobody()), seat })
+        (
+            Peer(peer),
+            Adopt { socket, head, early, outcome: HandshakeOutcome::Accepted(Grant::nobody()), connection_slot },
+        )
     }
 }
 
@@ -116,12 +125,12 @@ impl Handler<Requests> for Nobody {
     fn handle(&mut self, _: Requests, _: &mut Context<Self>) {}
 }
 
-impl Authority for Nobody {
-    fn judge_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
+impl Authorizer for Nobody {
+    fn verify_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
         Box::pin(pending())
     }
 
-    fn judge_events(&self, _: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
+    fn authorize_events(&self, _: EventsRequest) -> LocalBoxFuture<'static, Vec<Result<(), ErrorBody>>> {
         Box::pin(pending())
     }
 }

@@ -2,9 +2,9 @@
 //! has something to say, then one message to the registry. The messages of the mailbox came just before it.
 
 use super::SessionHub;
+use super::messages::Requests;
 use super::poller::Readiness;
-use crate::registry::Requests;
-use crate::session::{Flush, ReadOn, Readable, TokensJudged};
+use crate::session::{Flush, ReadOn, Readable, TokensVerified};
 use actix::fut::ActorFuture;
 use actix::prelude::*;
 use std::future::Future as _;
@@ -103,7 +103,7 @@ impl SessionHub {
         while !self.ctx.requests.is_empty() || self.ctx.dirty.len() > kept {
             let asked = std::mem::take(&mut self.ctx.requests);
             // What is refused is answered, and has something to write.
-            requests.extend(self.judge_requests(asked, ctx));
+            requests.extend(self.authorize_requests(asked, ctx));
             while self.ctx.dirty.len() > kept
                 && let Some(slot) = self.ctx.dirty.pop_front()
             {
@@ -124,9 +124,9 @@ impl SessionHub {
         self.ctx.counters.notifications.add(std::mem::take(&mut self.ctx.notifications));
         for request in std::mem::take(&mut self.ctx.refreshes) {
             let (session, guid) = (request.session, request.guid.clone());
-            let verdict = self.authority.judge_tokens(request).into_actor(self);
+            let verdict = self.authorizer.verify_tokens(request).into_actor(self);
             ctx.spawn(verdict.map(move |result, hub, ctx| {
-                hub.with(session, TokensJudged { guid, result });
+                hub.with(session, TokensVerified { guid, result });
                 // Futures behind the turn's are polled after it, and nothing else would wake the hub.
                 hub.settle(ctx);
             }));
@@ -140,10 +140,10 @@ impl SessionHub {
 
 #[cfg(test)]
 mod tests {
+    use super::super::messages::Answers;
     use super::super::testing::{self, FIRST, HubUnderTest, PING, Peer};
     use super::*;
-    use crate::registry::Answers;
-    use crate::session::session_ref::SessionRef;
+    use crate::ids::SessionRef;
 
     #[actix::test]
     async fn what_the_registry_says_while_others_are_welcomed_waits_for_no_later_event() {

@@ -5,7 +5,7 @@
 //! number of requests costs one walk after the other, and the same request twice costs nothing.
 
 use super::SessionHub;
-use crate::fingerprint::{Fingerprint, Mark};
+use crate::fingerprint::{Fingerprint, Fingerprint64};
 use crate::protocol::codes::CloseCode;
 use crate::session::{Close, Grant, Revoke};
 use actix::prelude::*;
@@ -24,12 +24,12 @@ pub struct DisconnectUser(pub Fingerprint);
 /// Ends every session of a project whose tokens were signed by other keys than these, with 4401.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "()")]
-pub struct KeepKeys {
+pub struct RetainKeys {
     pub project: Arc<str>,
     /// Keys of API tokens; no session stays without one.
-    pub api: Arc<[Mark]>,
+    pub api: Arc<[Fingerprint64]>,
     /// Keys of user tokens, likewise.
-    pub user: Arc<[Mark]>,
+    pub user: Arc<[Fingerprint64]>,
     /// The frame that says why, in front of the goodbye.
     pub reason: Bytes,
 }
@@ -38,7 +38,7 @@ pub struct KeepKeys {
 #[derive(Default)]
 struct Condemned {
     users: HashSet<Fingerprint>,
-    projects: HashMap<Arc<str>, KeepKeys>,
+    projects: HashMap<Arc<str>, RetainKeys>,
 }
 
 /// How a session ends.
@@ -125,10 +125,10 @@ impl Handler<DisconnectUser> for SessionHub {
     }
 }
 
-impl Handler<KeepKeys> for SessionHub {
+impl Handler<RetainKeys> for SessionHub {
     type Result = ();
 
-    fn handle(&mut self, message: KeepKeys, _: &mut Context<Self>) {
+    fn handle(&mut self, message: RetainKeys, _: &mut Context<Self>) {
         self.walk.next.projects.insert(message.project.clone(), message);
     }
 }

@@ -7,7 +7,7 @@ use crate::condition::document::Document;
 use crate::protocol::codes::GapReason;
 use crate::protocol::frame::TextFrameBuilder;
 use crate::protocol::messages::{self, EventId, WriteData};
-use crate::session::registration::Delivery;
+use crate::session::request::Delivery;
 use bytes::Bytes;
 
 /// What a notification holds beside its event data, about.

@@ -1,7 +1,7 @@
 //! Who is told what of an emit, gathered so that each frame is built once and each hub told once.
 
 use super::index::DeliveryId;
-use crate::session::session_ref::SessionRef;
+use crate::ids::SessionRef;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 

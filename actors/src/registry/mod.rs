@@ -6,26 +6,25 @@
 
 mod channels;
 mod deliveries;
-mod fan_out;
 pub mod index;
 mod matches;
 mod on_missed;
 mod on_published;
 
+use crate::backpressure::FanOut;
 use crate::bus::{BusError, ChannelKey, Missed, Published, SharedBus, Subscriber};
 use crate::counters::Counters;
 use crate::hub::SessionHub;
+use crate::hub::messages::{Answer, Answers, HubStarted, Requests};
+use crate::ids::SessionRef;
+use crate::ids::SubscriptionId;
 use crate::protocol::codes::ErrorCode;
-use crate::protocol::messages;
-use crate::session::registration::{PendingAnswer, Registration, WishResult};
-use crate::session::session_ref::SessionRef;
+use crate::session::request::{Registration, Request, SubscribeResult};
 use actix::prelude::*;
 use channels::Channels;
 use deliveries::Deliveries;
-use fan_out::FanOut;
-pub use fan_out::Leg;
 use futures::future::{FutureExt, LocalBoxFuture, join_all};
-use index::{ChannelId, SubscriptionId, SubscriptionIndex};
+use index::{ChannelId, SubscriptionIndex};
 use on_published::Rest;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,60 +35,6 @@ use std::time::Duration;
 const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 type JoinResult = Result<(), BusError>;
-
-/// What a session asks.
-#[derive(Debug)]
-pub enum Request {
-    Subscribe(Registration),
-    /// Lets subscriptions go; `answer` is for a client that asked for it and waits.
-    Unsubscribe {
-        session: SessionRef,
-        ids: Vec<SubscriptionId>,
-        answer: Option<Box<PendingUnregister>>,
-    },
-}
-
-/// What the sessions of one worker ask, in order.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Requests {
-    pub worker: u16,
-    pub requests: Vec<Request>,
-}
-
-/// What a session is answered.
-pub enum Answer {
-    Subscribed { session: SessionRef, results: Vec<WishResult>, answer: PendingAnswer },
-    Unsubscribed { session: SessionRef, answer: Box<PendingUnregister> },
-}
-
-/// What the sessions of one worker are answered.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct Answers(pub Vec<Answer>);
-
-/// The answer to an UNREGISTER: each entry a whole JSON text.
-#[derive(Debug)]
-pub struct PendingUnregister {
-    pub guid: Option<Box<str>>,
-    pub valid: Vec<String>,
-    pub invalid: Vec<String>,
-}
-
-impl PendingUnregister {
-    /// Writes the answer.
-    pub fn write(&self) -> Vec<u8> {
-        messages::answer_lists("UNREGISTER", self.guid.as_deref(), &self.valid, &self.invalid)
-    }
-}
-
-/// The fact that a worker's hub is there.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub struct HubStarted {
-    pub worker: u16,
-    pub hub: Addr<SessionHub>,
-}
 
 /// What the bus handed over.
 enum Waiting {
@@ -147,17 +92,17 @@ impl SessionRegistry {
         }
     }
 
-    /// Takes the wishes; those whose channel could not be joined, as `joins` say by their place, let it go.
+    /// Takes the specs; those whose channel could not be joined, as `joins` say by their place, let it go.
     fn subscribe(
         &mut self,
         registration: Registration,
         channels: &[ChannelId],
         joins: &[(usize, JoinResult)],
     ) -> Answer {
-        let Registration { session, wishes, answer, .. } = registration;
-        let mut results: Vec<WishResult> = Vec::with_capacity(wishes.len());
+        let Registration { session, specs, answer, .. } = registration;
+        let mut results: Vec<SubscribeResult> = Vec::with_capacity(specs.len());
         let mut joins = joins.iter().peekable();
-        for (place, (wish, channel)) in wishes.into_iter().zip(channels).enumerate() {
+        for (place, (spec, channel)) in specs.into_iter().zip(channels).enumerate() {
             let joined = joins.next_if(|(joined, _)| *joined == place).map(|(_, joined)| joined);
             if joined.is_some_and(Result::is_err) {
                 self.channels.exit(*channel);
@@ -165,8 +110,8 @@ impl SessionRegistry {
                 continue;
             }
             self.channels.note_joined(*channel);
-            let delivery = self.deliveries.intern(&wish.delivery);
-            results.push(Ok(self.index.insert(*channel, wish.condition, delivery, session)));
+            let delivery = self.deliveries.intern(&spec.delivery);
+            results.push(Ok(self.index.insert(*channel, spec.condition, delivery, session)));
         }
         self.count();
         Answer::Subscribed { session, results, answer }
@@ -187,12 +132,12 @@ impl SessionRegistry {
         self.counters.channels.set(self.channels.len() as u64);
     }
 
-    /// Joins what is not joined yet, then takes the wishes; the answer follows by itself when it has to wait.
+    /// Joins what is not joined yet, then takes the specs; the answer follows by itself when it has to wait.
     fn on_subscribe(&mut self, worker: u16, registration: Registration, ctx: &mut Context<Self>) -> Option<Answer> {
-        let mut channels = Vec::with_capacity(registration.wishes.len());
+        let mut channels = Vec::with_capacity(registration.specs.len());
         let mut joins: Vec<LocalBoxFuture<'static, (usize, JoinResult)>> = Vec::new();
-        for (place, wish) in registration.wishes.iter().enumerate() {
-            let key = ChannelKey { project: registration.project.clone(), event: wish.event.clone() };
+        for (place, spec) in registration.specs.iter().enumerate() {
+            let key = ChannelKey { project: registration.project.clone(), event: spec.event.clone() };
             let channel = self.channels.enter(&key);
             if !self.channels.is_joined(channel) {
                 joins.push(Box::pin(FutureExt::map(self.bus.join(&key), move |joined| (place, joined))));

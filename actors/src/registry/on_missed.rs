@@ -5,8 +5,8 @@ use super::deliveries::build_gap_frame;
 use super::index::ChannelId;
 use super::on_published::Told;
 use super::{SessionRegistry, Waiting};
+use crate::backpressure::QueuePermit;
 use crate::bus::Missed;
-use crate::passage::Passage;
 use crate::protocol::messages::EventId;
 use actix::prelude::*;
 use hashbrown::{HashMap, HashSet};
@@ -38,6 +38,6 @@ impl SessionRegistry {
             told[place].push(session);
         });
         self.counters.count_gaps(missed.reason, subscriptions);
-        self.tell_hubs(told, &Passage::default());
+        self.tell_hubs(told, &QueuePermit::default());
     }
 }

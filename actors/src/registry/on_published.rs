@@ -1,17 +1,17 @@
 //! What the registry does with an emit that the bus hands it: match, build each frame once, tell each hub once.
 
 use super::deliveries::build_gap_frame;
-use super::fan_out::{CaughtUp, FanOut};
 use super::index::{ChannelId, DeliveryId};
 use super::matches::{ByWorker, Gathering, Match, Verdict};
 use super::{SessionRegistry, Waiting};
+use crate::backpressure::QueuePermit;
+use crate::backpressure::{FanOut, FanOutDrained};
 use crate::bus::Published;
 use crate::condition::document::Document;
 use crate::counters::Limit;
-use crate::hub::{Tell, Telling};
-use crate::passage::Passage;
+use crate::hub::messages::{Dispatch, TargetedFrame};
+use crate::ids::SessionRef;
 use crate::protocol::codes::GapReason;
-use crate::session::session_ref::SessionRef;
 use actix::prelude::*;
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -48,10 +48,10 @@ impl Handler<Published> for SessionRegistry {
     }
 }
 
-impl Handler<CaughtUp> for SessionRegistry {
+impl Handler<FanOutDrained> for SessionRegistry {
     type Result = ();
 
-    fn handle(&mut self, _: CaughtUp, ctx: &mut Context<Self>) {
+    fn handle(&mut self, _: FanOutDrained, ctx: &mut Context<Self>) {
         self.tell_waiting(ctx);
     }
 }
@@ -126,27 +126,27 @@ impl SessionRegistry {
                 bytes += frame.len();
                 told.push(Told { frame, sessions, notifications });
             }
-            self.tell_hubs(told, &published.passage);
+            self.tell_hubs(told, &published.queue_permit);
         }
         None
     }
 
     /// Tells each hub once.
-    pub(super) fn tell_hubs(&self, told: Vec<Told>, passage: &Passage) {
+    pub(super) fn tell_hubs(&self, told: Vec<Told>, queue_permit: &QueuePermit) {
         let workers = self.hubs.len();
-        let mut tellings: Vec<Vec<Telling>> = std::iter::repeat_with(Vec::new).take(workers).collect();
+        let mut frames: Vec<Vec<TargetedFrame>> = std::iter::repeat_with(Vec::new).take(workers).collect();
         for Told { frame, sessions, notifications } in told {
-            for (tellings, sessions) in tellings.iter_mut().zip(sessions.0) {
+            for (frames, sessions) in frames.iter_mut().zip(sessions.0) {
                 if !sessions.is_empty() {
-                    tellings.push(Telling { frame: frame.clone(), sessions, notifications });
+                    frames.push(TargetedFrame { frame: frame.clone(), sessions, notifications });
                 }
             }
         }
-        for (hub, tellings) in self.hubs.iter().zip(tellings) {
-            if let (Some(hub), Some(fan_out), false) = (hub, &self.fan_out, tellings.is_empty()) {
-                let leg = fan_out.depart(tellings.iter().map(Telling::bytes).sum());
-                // Must not be refused: what is on its way is bounded in bytes by passage and leg.
-                hub.do_send(Tell { tellings, passage: passage.clone(), leg });
+        for (hub, frames) in self.hubs.iter().zip(frames) {
+            if let (Some(hub), Some(fan_out), false) = (hub, &self.fan_out, frames.is_empty()) {
+                let fan_out_permit = fan_out.acquire(frames.iter().map(TargetedFrame::bytes).sum());
+                // Must not be refused: what is on its way is bounded in bytes by queue_permit and fan_out_permit.
+                hub.do_send(Dispatch { frames, queue_permit: queue_permit.clone(), fan_out_permit });
             }
         }
     }

@@ -1,13 +1,13 @@
 //! What a session may use while its hub has it work: the hub's clock, settings and scratch, and lists of what the hub
 //! is to do after the turn. One context serves all sessions of a worker, one after the other.
 
-use super::session_ref::SessionRef;
+use super::request::Request;
 use super::{ApiGrant, Outbox, Session, UserGrant};
 use crate::counters::Counters;
 use crate::fingerprint::Fingerprint;
+use crate::ids::SessionRef;
 use crate::protocol::frame::{self, Event};
 use crate::protocol::messages::ErrorBody;
-use crate::registry::Request;
 use actix::{ActorContext, ActorState};
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ const SPARE_OUTBOXES: usize = 256;
 /// What a session says when it opens and how it answers messages. The broker's is `on_open` and `on_client_message`;
 /// the echo example has its own.
 #[derive(Clone, Copy)]
-pub struct Conduct {
+pub struct SessionHandlers {
     pub on_open: fn(&mut Session, &mut SessionContext),
     /// Called with text and binary messages only.
     pub on_message: fn(&mut Session, Event<'_>, &mut SessionContext),
@@ -31,7 +31,7 @@ pub struct Conduct {
 /// How the sessions of a node behave.
 #[derive(Clone)]
 pub struct SessionSettings {
-    pub conduct: Conduct,
+    pub handlers: SessionHandlers,
     /// The node's name, as clients are told.
     pub node: Arc<str>,
     /// Seconds from ping to ping; 0: none, and silent peers stay.

@@ -1,6 +1,6 @@
 //! What the tokens of a session were good for, as far as it must be remembered: enough to compare, nothing to leak.
 
-use crate::fingerprint::{Fingerprint, Mark};
+use crate::fingerprint::{Fingerprint, Fingerprint64};
 use std::sync::Arc;
 
 /// What the tokens of a session say.
@@ -17,9 +17,9 @@ pub struct Grant {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApiGrant {
     /// The application that it names.
-    pub application: Mark,
+    pub application: Fingerprint64,
     /// The key that signed it.
-    pub key: Mark,
+    pub key: Fingerprint64,
     /// Its end, in Unix seconds.
     pub expires_at: Option<u64>,
 }
@@ -28,7 +28,7 @@ pub struct ApiGrant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserGrant {
     /// The key that signed it.
-    pub key: Mark,
+    pub key: Fingerprint64,
     /// Its end, in Unix seconds.
     pub expires_at: u64,
 }
@@ -36,7 +36,7 @@ pub struct UserGrant {
 impl Grant {
     /// What refused tokens are good for: being told so.
     pub fn nobody() -> Grant {
-        let user_token = UserGrant { key: Mark::default(), expires_at: u64::MAX };
+        let user_token = UserGrant { key: Fingerprint64::default(), expires_at: u64::MAX };
         Grant { project: "".into(), user: Fingerprint::default(), api: ApiGrant::default(), user_token }
     }
 

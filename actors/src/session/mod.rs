@@ -12,35 +12,34 @@ mod on_readable;
 mod on_registry_answer;
 mod on_writable;
 mod outbox;
-pub mod registration;
-pub mod session_ref;
+pub mod request;
 mod subscriptions;
 
-pub use context::{Conduct, RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionSettings};
+pub use context::{RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionHandlers, SessionSettings};
 pub use grant::{ApiGrant, Grant, UserGrant};
 pub use on_client_message::{on_client_message, on_open};
 pub(crate) use on_readable::{Feed, ReadOn, Readable};
 pub(crate) use on_registry_answer::{
-    Refused, RegisterAnswered, Subscribed, TokensJudged, Unsubscribed, release_orphans,
+    Refused, RegisterAnswered, Subscribed, TokensVerified, Unsubscribed, release_orphans,
 };
 pub(crate) use on_writable::Flush;
 pub use outbox::Outbox;
 
-use crate::counters::{CountedSession, Ending};
+use crate::counters::{CloseCause, CountedSession};
+use crate::ids::SessionRef;
 use crate::protocol::codes::CloseCode;
 use crate::protocol::frame::{self, FrameReader};
-use crate::registry::Request;
 use actix::prelude::*;
 use bytes::Bytes;
 use mio::net::TcpStream;
-use session_ref::SessionRef;
+use request::Request;
 use std::any::Any;
 use subscriptions::Subscriptions;
 
-/// What a session holds of the node, given back when it ends: its count, and places under limits where there are any.
-pub struct Seat {
+/// What a session holds of the node, given back when it ends: its count, and limit_slots under limits where there are any.
+pub struct ConnectionSlot {
     pub counted: CountedSession,
-    pub places: Option<Box<dyn Any + Send>>,
+    pub limit_slots: Option<Box<dyn Any + Send>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +58,7 @@ pub struct Session {
     reference: SessionRef,
     socket: TcpStream,
     phase: Phase,
-    ending: Option<Ending>,
+    ending: Option<CloseCause>,
     reader: FrameReader,
     outbox: Option<Box<Outbox>>,
     subscriptions: Subscriptions,
@@ -76,7 +75,7 @@ pub struct Session {
     is_stranger: bool,
     /// Whether the hub has it on its list of sessions with more to read.
     is_unread: bool,
-    _seat: Seat,
+    _seat: ConnectionSlot,
 }
 
 impl Actor for Session {
@@ -87,7 +86,7 @@ impl Actor for Session {
         if let Some(outbox) = self.outbox.take() {
             ctx.counters.session_queue_bytes.subtract(outbox.bytes() as u64);
         }
-        ctx.counters.count_close(self.ending.unwrap_or(Ending::Abrupt));
+        ctx.counters.count_close(self.ending.unwrap_or(CloseCause::Abrupt));
         self.bound_afterlife(ctx.settings.close_seconds);
     }
 }
@@ -128,7 +127,13 @@ pub struct Revoke(pub Bytes);
 
 impl Session {
     /// A session on a socket whose handshake is done.
-    pub fn new(reference: SessionRef, socket: TcpStream, grant: Grant, seat: Seat, now: u32) -> Session {
+    pub fn new(
+        reference: SessionRef,
+        socket: TcpStream,
+        grant: Grant,
+        connection_slot: ConnectionSlot,
+        now: u32,
+    ) -> Session {
         Session {
             reference,
             socket,
@@ -145,7 +150,7 @@ impl Session {
             register_time: 0,
             is_stranger: false,
             is_unread: false,
-            _seat: seat,
+            _seat: connection_slot,
         }
     }
 
@@ -185,10 +190,10 @@ impl Session {
             | CloseCode::SilentTooLong => Phase::AwaitingClose,
             _ => Phase::Discarding,
         };
-        self.ending = Some(Ending::Code(code));
+        self.ending = Some(CloseCause::Code(code));
         self.release_subscriptions(ctx);
         self.push(frame::close_frame(code.as_u16(), code.reason()), 0, ctx);
-        // A stranger holds a seat of the node no longer than it takes to read why it was refused.
+        // A stranger holds a connection_slot of the node no longer than it takes to read why it was refused.
         let patience = ctx.settings.close_seconds;
         ctx.closing.push((self.reference, if self.is_stranger { patience.min(1) } else { patience }));
     }
@@ -207,7 +212,7 @@ impl Handler<Open> for Session {
     fn handle(&mut self, message: Open, ctx: &mut SessionContext) {
         self.queue(message.head, ctx);
         match message.refusal {
-            None => (ctx.settings.conduct.on_open)(self, ctx),
+            None => (ctx.settings.handlers.on_open)(self, ctx),
             Some(reason) => {
                 self.is_stranger = true;
                 self.queue(reason, ctx);

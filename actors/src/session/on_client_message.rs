@@ -1,12 +1,12 @@
 //! How a client's messages are answered: REGISTER, UNREGISTER, REFRESH (docs/protocol.md §4).
 
-use super::registration::{self, PendingAnswer, Registration};
+use super::request::{self, PendingAnswer, Registration};
+use super::request::{PendingUnregister, Request};
 use super::{RefreshRequest, Session, SessionContext};
 use crate::counters::Limit;
 use crate::protocol::codes::{CloseCode, ErrorCode};
 use crate::protocol::frame::{self, Event};
 use crate::protocol::messages::{self, ClientMessage, ErrorBody, EventId};
-use crate::registry::{PendingUnregister, Request};
 use rustix::time::{ClockId, clock_gettime};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -70,23 +70,23 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
     let mut registration = Registration {
         session: session.reference,
         project: session.grant.project.clone(),
-        wishes: Vec::with_capacity(entries.len()),
+        specs: Vec::with_capacity(entries.len()),
         answer: PendingAnswer::new(guid),
     };
     for entry in entries {
-        let has_room = session.subscriptions.len() + registration.wishes.len() < ctx.settings.subscriptions;
+        let has_room = session.subscriptions.len() + registration.specs.len() < ctx.settings.subscriptions;
         match session.subscriptions.next_event_id().filter(|_| has_room) {
-            Some(id) => registration::add_entry(&mut registration, entry, id),
+            Some(id) => request::add_entry(&mut registration, entry, id),
             None => {
                 ctx.counters.count_limit(Limit::Subscriptions);
                 registration.answer.refuse(entry, &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
             }
         }
     }
-    if registration.wishes.is_empty() {
+    if registration.specs.is_empty() {
         session.queue_json(&registration.answer.write(&[]), ctx);
     } else {
-        session.subscriptions.depart(registration.wishes.len());
+        session.subscriptions.depart(registration.specs.len());
         ctx.requests.push(Request::Subscribe(registration));
     }
 }

@@ -1,7 +1,7 @@
 //! What a session does with bytes that came: read them, make events of them, hand on the messages.
 
 use super::{Phase, Session, SessionContext};
-use crate::counters::{Ending, Limit};
+use crate::counters::{CloseCause, Limit};
 use crate::protocol::codes::CloseCode;
 use crate::protocol::frame::{self, Event};
 use actix::prelude::*;
@@ -134,7 +134,7 @@ impl Session {
             Event::Ping(payload) => self.queue(frame::pong_frame(payload), ctx),
             Event::Pong(_) | Event::Close(_) => {}
             Event::Text(_) | Event::Binary(_) => {
-                let on_message = ctx.settings.conduct.on_message;
+                let on_message = ctx.settings.handlers.on_message;
                 on_message(self, event, ctx);
             }
         }
@@ -145,7 +145,7 @@ impl Session {
         if self.phase == Phase::Open {
             let code = close.map_or(CloseCode::Normal.as_u16(), |close| close.code);
             let ours = CloseCode::ALL.into_iter().find(|ours| ours.as_u16() == code);
-            self.ending = Some(ours.map_or(Ending::OtherCode, Ending::Code));
+            self.ending = Some(ours.map_or(CloseCause::OtherCode, CloseCause::Code));
             self.release_subscriptions(ctx);
             self.phase = Phase::Finishing;
             let echo = close.map_or(Bytes::from_static(EMPTY_CLOSE), |close| frame::close_frame(close.code, ""));

@@ -1,21 +1,21 @@
 //! What a session does when the registry or the keeper of keys has answered.
 
 use super::context::RefreshResult;
-use super::registration::{PendingAnswer, WishResult};
+use super::request::{PendingAnswer, SubscribeResult};
+use super::request::{PendingUnregister, Request};
 use super::{Phase, Session, SessionContext};
 use crate::protocol::messages;
-use crate::registry::{PendingUnregister, Request};
 use actix::prelude::*;
 
-/// The registry has taken the wishes of a REGISTER.
+/// The registry has taken the specs of a REGISTER.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Subscribed {
-    pub results: Vec<WishResult>,
+    pub results: Vec<SubscribeResult>,
     pub answer: PendingAnswer,
 }
 
-/// So many wishes of a REGISTER were refused before the registry saw them.
+/// So many specs of a REGISTER were refused before the registry saw them.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Refused(pub usize);
@@ -33,7 +33,7 @@ pub struct Unsubscribed(pub PendingUnregister);
 /// New tokens were judged.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct TokensJudged {
+pub struct TokensVerified {
     pub guid: Option<Box<str>>,
     pub result: RefreshResult,
 }
@@ -81,10 +81,10 @@ impl Handler<Unsubscribed> for Session {
     }
 }
 
-impl Handler<TokensJudged> for Session {
+impl Handler<TokensVerified> for Session {
     type Result = ();
 
-    fn handle(&mut self, message: TokensJudged, ctx: &mut SessionContext) {
+    fn handle(&mut self, message: TokensVerified, ctx: &mut SessionContext) {
         let guid = message.guid.as_deref();
         match message.result {
             Ok(refreshed) => {
@@ -102,7 +102,7 @@ impl Handler<TokensJudged> for Session {
 }
 
 /// What the hub does for a session that is gone: whatever the registry took for it is let go.
-pub fn release_orphans(session: super::session_ref::SessionRef, results: &[WishResult], ctx: &mut SessionContext) {
+pub fn release_orphans(session: crate::ids::SessionRef, results: &[SubscribeResult], ctx: &mut SessionContext) {
     let ids: Vec<_> = results.iter().filter_map(|result| result.as_ref().ok().copied()).collect();
     if !ids.is_empty() {
         ctx.requests.push(Request::Unsubscribe { session, ids, answer: None });

@@ -1,7 +1,7 @@
 //! The subscriptions of one session: few for nearly everybody, so the first one costs no allocation.
 
+use crate::ids::SubscriptionId;
 use crate::protocol::messages::EventId;
-use crate::registry::index::SubscriptionId;
 
 type Entry = (EventId, SubscriptionId);
 
@@ -41,14 +41,14 @@ impl Subscriptions {
         Some(EventId(self.last_event_id))
     }
 
-    /// Notes wishes that go to the registry.
-    pub fn depart(&mut self, wishes: usize) {
-        self.under_way += u32::try_from(wishes).expect("a message of bounded length has fewer entries than u32 counts");
+    /// Notes specs that go to the registry.
+    pub fn depart(&mut self, specs: usize) {
+        self.under_way += u32::try_from(specs).expect("a message of bounded length has fewer entries than u32 counts");
     }
 
-    /// Notes that wishes came back.
-    pub fn arrive(&mut self, wishes: usize) {
-        self.under_way = self.under_way.saturating_sub(u32::try_from(wishes).unwrap_or(u32::MAX));
+    /// Notes that specs came back.
+    pub fn arrive(&mut self, specs: usize) {
+        self.under_way = self.under_way.saturating_sub(u32::try_from(specs).unwrap_or(u32::MAX));
     }
 
     /// Keeps a subscription.

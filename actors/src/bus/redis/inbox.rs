@@ -7,9 +7,9 @@
 
 use super::names::Names;
 use super::seldom::Seldom;
+use crate::backpressure::QueuePermit;
 use crate::bus::{ChannelKey, Control, ControlListeners, Missed, Publication, Published, Subscriber};
 use crate::counters::{Counters, Limit};
-use crate::passage::Passage;
 use crate::protocol::codes::GapReason;
 use deadpool_redis::redis::{PushInfo, PushKind, Value};
 use std::collections::HashSet;
@@ -134,9 +134,9 @@ impl Inbox {
         let cost = publication.cost(self.capacity);
         match self.room.clone().try_acquire_many_owned(cost) {
             Ok(permit) if !is_shut => {
-                let passage = Passage::new(permit, cost, self.counters.clone());
+                let queue_permit = QueuePermit::new(permit, cost, self.counters.clone());
                 // A mailbox's own bound is not asked: the room is the bound.
-                self.subscriber.published.do_send(Published { publication, passage });
+                self.subscriber.published.do_send(Published { publication, queue_permit });
             }
             _ => self.drop_publication(publication.channel),
         }
@@ -170,7 +170,7 @@ mod tests {
     #[derive(Default)]
     struct Registry {
         heard: Vec<String>,
-        passages: Vec<Passage>,
+        passages: Vec<QueuePermit>,
     }
 
     /// Lets go of the oldest passages, and tells what was heard since the last time.
@@ -187,7 +187,7 @@ mod tests {
 
         fn handle(&mut self, message: Published, _: &mut Context<Self>) {
             self.heard.push(message.publication.channel.event.to_string());
-            self.passages.push(message.passage);
+            self.passages.push(message.queue_permit);
         }
     }
 

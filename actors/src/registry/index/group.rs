@@ -3,7 +3,7 @@
 use super::DeliveryId;
 use super::fingerprint::Fingerprint;
 use crate::chunked_slab::NONE;
-use crate::session::session_ref::SessionRef;
+use crate::ids::SessionRef;
 
 /// What tells a group from every other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

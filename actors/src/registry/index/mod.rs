@@ -26,7 +26,7 @@ mod tests;
 mod visit;
 
 use crate::condition::{Condition, Effort, document::Document};
-use crate::session::session_ref::SessionRef;
+use crate::ids::{SessionRef, SubscriptionId};
 use cover::Posting;
 use fingerprint::Fingerprints;
 use groups::{Groups, Left};
@@ -45,10 +45,6 @@ pub struct ChannelId(pub u32);
 /// How a match is told: the registry's interned (event id, selection, with or without data).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeliveryId(pub u32);
-
-/// Names one subscription on this node. Reused after its removal: [`SubscriptionIndex::remove`] compares the session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SubscriptionId(pub u32);
 
 /// What a find left open: to find out would have taken more steps than an emit may take.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use super::group::{Identity, Member, Seat};
 use super::terms::Term;
 use super::{ChannelId, DeliveryId, SubscriptionIndex};
 use crate::condition::Expression;
-use crate::session::session_ref::SessionRef;
+use crate::ids::SessionRef;
 use std::rc::Rc;
 
 /// Groups under a key that are counted to weigh it against another: beyond these both are crowded.

@@ -14,7 +14,7 @@ use super::subscriptions::Subscriptions;
 use super::terms::Class;
 use crate::condition::document::Document;
 use crate::condition::{Effort, bounds};
-use crate::session::session_ref::SessionRef;
+use crate::ids::SessionRef;
 
 /// What one look-up or program may take in each round behind the first. A round that is lost costs what the next could have
 /// had: hence two, far apart.

@@ -1,11 +1,11 @@
 //! A REGISTER on its way: each entry read and judged alone, then kept until the registry has answered.
 
-use super::session_ref::SessionRef;
 use crate::condition::selection::Selection;
 use crate::condition::{Condition, ConditionError};
+use crate::ids::SessionRef;
+use crate::ids::SubscriptionId;
 use crate::protocol::codes::ErrorCode;
 use crate::protocol::messages::{self, CUSTOM_WS_EVENTS, ErrorBody, EventId};
-use crate::registry::index::SubscriptionId;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ pub const EVENT_NAME_BYTES: usize = 200;
 /// The longest `epoch` of a `recover`, in bytes.
 const EPOCH_BYTES: usize = 64;
 
-/// What one good entry wishes to hear.
+/// What one valid entry subscribes to.
 #[derive(Debug)]
-pub struct Wish {
+pub struct SubscriptionSpec {
     pub event: Arc<str>,
     pub condition: Option<Condition>,
     pub delivery: Delivery,
@@ -32,12 +32,39 @@ pub struct Delivery {
     pub with_data: bool,
 }
 
+/// What a session asks the registry.
+#[derive(Debug)]
+pub enum Request {
+    Subscribe(Registration),
+    /// Removes subscriptions. `answer` is set when the client waits for one.
+    Unsubscribe {
+        session: SessionRef,
+        ids: Vec<SubscriptionId>,
+        answer: Option<Box<PendingUnregister>>,
+    },
+}
+
+/// The answer to an UNREGISTER: each entry a complete JSON text.
+#[derive(Debug)]
+pub struct PendingUnregister {
+    pub guid: Option<Box<str>>,
+    pub valid: Vec<String>,
+    pub invalid: Vec<String>,
+}
+
+impl PendingUnregister {
+    /// Writes the answer.
+    pub fn write(&self) -> Vec<u8> {
+        messages::answer_lists("UNREGISTER", self.guid.as_deref(), &self.valid, &self.invalid)
+    }
+}
+
 /// The good entries of a REGISTER, with all that its answer needs.
 #[derive(Debug)]
 pub struct Registration {
     pub session: SessionRef,
     pub project: Arc<str>,
-    pub wishes: Vec<Wish>,
+    pub specs: Vec<SubscriptionSpec>,
     pub answer: PendingAnswer,
 }
 
@@ -45,23 +72,23 @@ pub struct Registration {
 #[derive(Debug)]
 pub struct PendingAnswer {
     pub guid: Option<Box<str>>,
-    /// For each wish: the client's entry, and whether it asked to recover.
+    /// For each spec: the client's entry, and whether it asked to recover.
     entries: Vec<(Box<str>, EventId, bool)>,
     invalid: Vec<String>,
 }
 
-/// What became of one wish: the id that the session keeps, or why the registry could not take it.
-pub type WishResult = Result<SubscriptionId, ErrorCode>;
+/// What became of one spec: the id that the session keeps, or why the registry could not take it.
+pub type SubscribeResult = Result<SubscriptionId, ErrorCode>;
 
 impl Registration {
-    /// Takes out the wishes whose verdict is a refusal, and answers how many they were. There is one verdict for each wish.
+    /// Takes out the specs whose verdict is a refusal, and answers how many they were. There is one verdict for each spec.
     pub fn refuse(&mut self, verdicts: Vec<Result<(), ErrorBody>>) -> usize {
-        let before = self.wishes.len();
-        let wishes = std::mem::take(&mut self.wishes).into_iter().zip(std::mem::take(&mut self.answer.entries));
-        for ((wish, entry), verdict) in wishes.zip(verdicts) {
+        let before = self.specs.len();
+        let specs = std::mem::take(&mut self.specs).into_iter().zip(std::mem::take(&mut self.answer.entries));
+        for ((spec, entry), verdict) in specs.zip(verdicts) {
             match verdict {
                 Ok(()) => {
-                    self.wishes.push(wish);
+                    self.specs.push(spec);
                     self.answer.entries.push(entry);
                 }
                 Err(error) => {
@@ -69,7 +96,7 @@ impl Registration {
                 }
             }
         }
-        before - self.wishes.len()
+        before - self.specs.len()
     }
 }
 
@@ -90,7 +117,7 @@ impl PendingAnswer {
     }
 
     /// Writes the answer; `results` are those of the good entries, in order.
-    pub fn write(mut self, results: &[WishResult]) -> Vec<u8> {
+    pub fn write(mut self, results: &[SubscribeResult]) -> Vec<u8> {
         let mut valid = Vec::with_capacity(self.entries.len());
         for ((entry, id, recovers), result) in self.entries.iter().zip(results) {
             match result {
@@ -136,15 +163,15 @@ struct ConditionField<'a> {
 /// Adds one entry of a REGISTER to `registration`, under `id`; an entry that is no good is refused in the answer.
 pub fn add_entry(registration: &mut Registration, raw: &RawValue, id: EventId) {
     match read_entry(raw, id) {
-        Ok((wish, recovers)) => {
-            registration.wishes.push(wish);
+        Ok((spec, recovers)) => {
+            registration.specs.push(spec);
             registration.answer.entries.push((raw.get().into(), id, recovers));
         }
         Err(error) => registration.answer.refuse(raw, &error),
     }
 }
 
-fn read_entry(raw: &RawValue, event_id: EventId) -> Result<(Wish, bool), ErrorBody> {
+fn read_entry(raw: &RawValue, event_id: EventId) -> Result<(SubscriptionSpec, bool), ErrorBody> {
     let entry: Entry<'_> = messages::read_object(raw.get()).ok_or_else(|| {
         ErrorBody::new(ErrorCode::InvalidJson, "an entry of onEvents must be an object, each key once")
     })?;
@@ -163,7 +190,7 @@ fn read_entry(raw: &RawValue, event_id: EventId) -> Result<(Wish, bool), ErrorBo
     };
     let recovers = present(entry.recover).map(check_recover).transpose()?.is_some();
     let delivery = Delivery { event_id, selection, with_data };
-    Ok((Wish { event: event.as_ref().into(), condition, delivery }, recovers))
+    Ok((SubscriptionSpec { event: event.as_ref().into(), condition, delivery }, recovers))
 }
 
 /// What an event may be called, as a sentence.

@@ -1,7 +1,7 @@
-//! Which events a project knows, and which of its applications may use them: definitions of the catalogue made ready, and
-//! kept as `kept.rs` says.
+//! Checks whether an application may subscribe to or emit an event. Definitions are read from the catalogue, prepared,
+//! and cached by `lookup_cache.rs`.
 //!
-//! Asked only where the project knows defined events alone; an open one costs nothing here.
+//! Only projects in the mode `defined` come here. Projects in the mode `open` skip the check.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,7 +15,7 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 
 use super::Clock;
-use super::kept::{Kept, Unavailable};
+use super::lookup_cache::{LookupCache, Unavailable};
 use crate::catalogue::{Catalogue, EventDefinition, ProjectName};
 
 /// Names held at once, unknown ones too: with names of 200 bytes some 8 MiB.
@@ -95,7 +95,7 @@ impl fmt::Display for EventKey {
 /// See the module.
 pub(super) struct EventRules {
     catalogue: Arc<dyn Catalogue>,
-    kept: Kept<EventKey, Arc<PreparedEvent>>,
+    cache: LookupCache<EventKey, Arc<PreparedEvent>>,
     look_ups: Semaphore,
 }
 
@@ -106,8 +106,8 @@ impl EventRules {
         max_age: Duration,
         failed_look_ups: Arc<Counter>,
     ) -> Self {
-        let kept = Kept::new(MAX_EVENTS, max_age, clock, failed_look_ups);
-        EventRules { catalogue, kept, look_ups: Semaphore::new(LOOK_UPS_AT_ONCE) }
+        let cache = LookupCache::new(MAX_EVENTS, max_age, clock, failed_look_ups);
+        EventRules { catalogue, cache, look_ups: Semaphore::new(LOOK_UPS_AT_ONCE) }
     }
 
     /// Whether an application may use an event; `mark` gives the mark of one that a definition names.
@@ -124,12 +124,12 @@ impl EventRules {
             let found = self.catalogue.event(project, event).await?.filter(|event| event.active);
             Ok(found.map(|definition| Arc::new(PreparedEvent::new(&definition, &mark))))
         };
-        let found = self.kept.find(&key, look_up).await.map_err(|Unavailable| EventError::Unavailable)?;
+        let found = self.cache.find(&key, look_up).await.map_err(|Unavailable| EventError::Unavailable)?;
         found.ok_or(EventError::Unknown)?.check(application, wanted)
     }
 
     /// Has the events of a project be read again before they serve once more; `None`: of all projects.
     pub fn expire(&self, project: Option<&ProjectName>) {
-        self.kept.expire(|key| project.is_none_or(|project| *project == key.project));
+        self.cache.expire(|key| project.is_none_or(|project| *project == key.project));
     }
 }

@@ -13,7 +13,7 @@ mod compact;
 mod error;
 mod event_rules;
 mod issue;
-mod kept;
+mod lookup_cache;
 mod numeric_date;
 mod project_cache;
 mod scope;

@@ -1,4 +1,4 @@
-//! Projects with their keys made ready, kept as `kept.rs` says.
+//! The cache of projects with their prepared keys. `lookup_cache.rs` defines how long an entry is valid.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use actors::counters::Counter;
 use actors::fingerprint::{Fingerprint64, Fingerprints};
 
 use super::compact::CompactToken;
-use super::kept::{Kept, Unavailable};
+use super::lookup_cache::{LookupCache, Unavailable};
 use super::verifier::Verifier;
 use super::{Clock, TokenError};
 use crate::catalogue::{Catalogue, Key, KeyMaterial, KeyUse, Project, ProjectName};
@@ -35,7 +35,7 @@ pub struct ActiveKeys {
 /// The cache over the catalogue.
 pub(super) struct ProjectCache {
     catalogue: Arc<dyn Catalogue>,
-    kept: Kept<ProjectName, Arc<PreparedProject>>,
+    cache: LookupCache<ProjectName, Arc<PreparedProject>>,
     fingerprints: Fingerprints,
     failed_look_ups: Arc<Counter>,
 }
@@ -43,8 +43,8 @@ pub(super) struct ProjectCache {
 impl ProjectCache {
     pub fn new(catalogue: Arc<dyn Catalogue>, clock: Arc<dyn Clock>, max_age: Duration) -> Self {
         let failed_look_ups = Arc::default();
-        let kept = Kept::new(MAX_PROJECTS, max_age, clock, Arc::clone(&failed_look_ups));
-        ProjectCache { catalogue, kept, fingerprints: Fingerprints::default(), failed_look_ups }
+        let cache = LookupCache::new(MAX_PROJECTS, max_age, clock, Arc::clone(&failed_look_ups));
+        ProjectCache { catalogue, cache, fingerprints: Fingerprints::default(), failed_look_ups }
     }
 
     /// Whether the catalogue has been reached since the start.
@@ -74,7 +74,7 @@ impl ProjectCache {
     /// [`TokenError::Unavailable`] where the catalogue fails, even if something is held.
     pub async fn active_keys(&self, name: &ProjectName) -> Result<ActiveKeys, TokenError> {
         let found = self.find(name).await.map_err(|Unavailable| TokenError::Unavailable)?;
-        if self.kept.is_stretched(name) {
+        if self.cache.is_stale(name) {
             return Err(TokenError::Unavailable);
         }
         let found = found.filter(|found| found.project.active);
@@ -83,12 +83,12 @@ impl ProjectCache {
 
     /// Has a project be read again before it serves once more; `None`: all of them.
     pub fn expire(&self, name: Option<&ProjectName>) {
-        self.kept.expire(|held| name.is_none_or(|name| name == held));
+        self.cache.expire(|held| name.is_none_or(|name| name == held));
     }
 
     /// The projects that are held.
     pub fn names(&self) -> Vec<ProjectName> {
-        self.kept.names()
+        self.cache.names()
     }
 
     /// The mark of an application of a project.
@@ -101,7 +101,7 @@ impl ProjectCache {
             let found = self.catalogue.project(name).await?;
             Ok(found.map(|project| self.prepare_or_keep(project, before)))
         };
-        self.kept.find(name, look_up).await
+        self.cache.find(name, look_up).await
     }
 
     /// Keeps the project that was there where nothing changed, so that what hangs on it (cached tokens) lives on.

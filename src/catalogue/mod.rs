@@ -10,7 +10,6 @@ mod data_folder;
 mod embedded;
 mod event;
 mod key;
-mod migrations;
 mod mongo;
 mod node_lock;
 mod project;

@@ -7,6 +7,7 @@
 
 mod connection;
 mod documents;
+mod migrations;
 
 use std::time::Duration;
 
@@ -16,11 +17,10 @@ use mongodb::bson::oid::ObjectId;
 use mongodb::bson::{Document, doc};
 use mongodb::{Collection, Database};
 
+use self::connection::{is_duplicate, within};
 use self::documents::{EventDocument, KeyDocument, Place, ProjectDocument};
-use super::{Catalogue, CatalogueError, EventDefinition, Key, KeyUse, Project, ProjectName, migrations};
+use super::{Catalogue, CatalogueError, EventDefinition, Key, KeyUse, Project, ProjectName};
 use crate::settings::SecretUrl;
-
-pub(super) use self::connection::{is_duplicate, within};
 
 /// The longest that a call takes: a little more than the selection of a server, of which a door waits for no more.
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);

@@ -57,11 +57,7 @@ const RULES: [Rule; 11] = [
         never: &["carillon", "actix_web", "actix_http", "mongodb", "rusqlite", "std::fs"],
     },
     Rule { rooms: &["actors/src/", "src/"], except: &["actors/src/bus/redis"], never: &["redis", "deadpool_redis"] },
-    Rule {
-        rooms: &["actors/src/", "src/"],
-        except: &["src/catalogue/mongo", "src/catalogue/migrations"],
-        never: &["mongodb"],
-    },
+    Rule { rooms: &["actors/src/", "src/"], except: &["src/catalogue/mongo"], never: &["mongodb"] },
     Rule { rooms: &["actors/src/", "src/"], except: &["src/catalogue/embedded"], never: &["rusqlite"] },
     Rule { rooms: &["src/http/"], except: &[], never: &DRIVERS },
     Rule {

@@ -75,7 +75,7 @@ async fn a_project_that_is_held_is_served_while_mongodb_is_away_and_all_is_well_
     // Past its age: what was read before is asked for again in vain, and goes on serving.
     eventually("look-ups that failed", || {
         assert_eq!(emit(&node, &demo.api, BODY).status, 200);
-        node.output().matches("what was read before goes on serving").count() >= 2
+        node.output().matches("the cached answer stays valid").count() >= 2
     });
     assert_eq!(client.next_notification().await.1, 1);
     Client::connect(&node, &demo).await;

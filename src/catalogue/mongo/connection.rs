@@ -32,7 +32,7 @@ fn read_address(uri: &SecretUrl) -> Result<ConnectionString, CatalogueError> {
 }
 
 /// Cuts `work` off after `limit`.
-pub(in crate::catalogue) async fn within<T>(
+pub(super) async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, CatalogueError>>,
 ) -> Result<T, CatalogueError> {
@@ -40,7 +40,7 @@ pub(in crate::catalogue) async fn within<T>(
 }
 
 /// Whether a unique index refused what was written.
-pub(in crate::catalogue) fn is_duplicate(error: &Error) -> bool {
+pub(super) fn is_duplicate(error: &Error) -> bool {
     match error.kind.as_ref() {
         ErrorKind::Write(WriteFailure::WriteError(refusal)) => refusal.code == DUPLICATE_KEY,
         ErrorKind::Command(refusal) => refusal.code == DUPLICATE_KEY,

@@ -1,16 +1,16 @@
 //! `carillon plan`: how many nodes so many users need, and what each machine must allow.
 //!
-//! It reckons from the measured costs of `limits/costs.rs` and asks nobody: neither settings nor the machine it runs on.
-//! `reckon.rs` has the arithmetic, `table.rs` how it is shown.
+//! The estimate uses the measured costs in `limits/costs.rs`. It reads neither the settings nor the machine it runs on.
+//! `estimate.rs` has the arithmetic, `table.rs` prints the result.
 
-mod reckon;
+mod estimate;
 mod table;
 
 use clap::Args;
 use clap::builder::RangedU64ValueParser;
 
 use super::{Failure, answer};
-use reckon::{Demand, Plan};
+use estimate::{Demand, Plan};
 
 /// The most users: everybody on earth, several times.
 const USERS: u64 = 100_000_000_000;

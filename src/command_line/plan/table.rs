@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::reckon::{Demand, GB, PORTS_OF_AN_ADDRESS, Plan, tracked_connections};
+use super::estimate::{Demand, GB, PORTS_OF_AN_ADDRESS, Plan, tracked_connections};
 use crate::limits::MOST_WITHOUT_NR_OPEN;
 use crate::limits::costs::{MEASURED_VERSION, REDIS_BYTES_PER_IDEMPOTENCY_KEY};
 use crate::settings::Settings;

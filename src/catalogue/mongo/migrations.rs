@@ -18,8 +18,8 @@ use mongodb::bson::{DateTime, Document, doc};
 use mongodb::error::ErrorKind;
 use serde::Deserialize;
 
-use super::CatalogueError;
-use super::mongo::{is_duplicate, within};
+use super::connection::{is_duplicate, within};
+use crate::catalogue::CatalogueError;
 
 /// The collection of the records.
 const RECORDS: &str = "migrations";
@@ -38,11 +38,11 @@ struct Migration {
 const MIGRATIONS: [Migration; 2] = [
     Migration {
         name: "0001_projects_keys_events",
-        text: include_str!("../../migrations/0001_projects_keys_events.json"),
+        text: include_str!("../../../migrations/0001_projects_keys_events.json"),
     },
     Migration {
         name: "0002_states_and_event_rules",
-        text: include_str!("../../migrations/0002_states_and_event_rules.json"),
+        text: include_str!("../../../migrations/0002_states_and_event_rules.json"),
     },
 ];
 

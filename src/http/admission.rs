@@ -43,7 +43,7 @@ impl Admission {
     }
 
     /// The most sessions that the node takes.
-    pub fn most_sessions(&self) -> u64 {
+    pub fn max_sessions(&self) -> u64 {
         self.limits.sessions
     }
 

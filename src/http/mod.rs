@@ -80,7 +80,7 @@ impl AppState {
         counters: Arc<Counters>,
     ) -> AppState {
         let BusHandles { announcer, health: bus_health } = bus;
-        let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.most_sessions());
+        let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.max_sessions());
         let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
         let (is_stopping, is_draining) = (AtomicBool::new(false), AtomicBool::new(false));
         AppState {

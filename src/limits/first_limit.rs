@@ -74,7 +74,7 @@ mod tests {
         memory: Some(1 << 40),
         available_memory: Some(1 << 40),
         tracked_connections: Some(1 << 30),
-        longest_backlog: None,
+        max_backlog: None,
         tcp_memory: None,
     };
 

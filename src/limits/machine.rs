@@ -6,7 +6,7 @@ use super::{SystemFiles, TcpMemory};
 /// How many connections the firewall tracks at the most.
 pub(super) const TRACKED_CONNECTIONS_LIMIT: &str = "proc/sys/net/netfilter/nf_conntrack_max";
 /// The longest listen backlog that any socket gets.
-const LONGEST_BACKLOG: &str = "proc/sys/net/core/somaxconn";
+const MAX_BACKLOG: &str = "proc/sys/net/core/somaxconn";
 /// TCP's memory: three marks, in pages.
 pub(super) const TCP_MEMORY: &str = "proc/sys/net/ipv4/tcp_mem";
 
@@ -20,7 +20,7 @@ pub struct Machine {
     /// Connections that the firewall tracks at the most.
     pub tracked_connections: Option<u64>,
     /// The longest listen backlog.
-    pub longest_backlog: Option<u64>,
+    pub max_backlog: Option<u64>,
     /// What TCP may take; a container with a network of its own does not see it.
     pub tcp_memory: Option<TcpMemory>,
 }
@@ -39,7 +39,7 @@ impl Machine {
             memory: of_meminfo(&meminfo, "MemTotal:").into_iter().chain(of_container).min(),
             available_memory: of_meminfo(&meminfo, "MemAvailable:").into_iter().chain(left_to_container).min(),
             tracked_connections: files.number(TRACKED_CONNECTIONS_LIMIT),
-            longest_backlog: files.number(LONGEST_BACKLOG),
+            max_backlog: files.number(MAX_BACKLOG),
             tcp_memory: TcpMemory::read(files),
         }
     }
@@ -72,7 +72,7 @@ mod tests {
         let machine = Machine::read(folder.files());
         assert_eq!(machine.memory, Some(16_000_000 * 1_024));
         assert_eq!(machine.available_memory, Some(2_048 * 1_024));
-        assert_eq!((machine.tracked_connections, machine.longest_backlog), (Some(262_144), Some(4_096)));
+        assert_eq!((machine.tracked_connections, machine.max_backlog), (Some(262_144), Some(4_096)));
         assert_eq!(machine.tcp_memory, Some(TcpMemory { low: 287_898, pressure: 383_866, high: 575_796 }));
     }
 

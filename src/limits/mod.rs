@@ -15,6 +15,6 @@ mod tcp_memory;
 pub use first_limit::{FirstLimit, Limit};
 pub use gauges::{Gauge, SystemGauges};
 pub use machine::Machine;
-pub use open_files::{MOST_WITHOUT_NR_OPEN, OpenFiles, SessionBudget, files_for, raise_open_files};
+pub use open_files::{DEFAULT_NR_OPEN, OpenFiles, SessionBudget, open_files_for, raise_open_files};
 pub use system_files::SystemFiles;
-pub use tcp_memory::{Follow, PAGES_PER_CLIENT, TcpMemory, TcpMemoryKeeper};
+pub use tcp_memory::{Growth, PAGES_PER_CLIENT, TcpMemory, TcpMemoryManager};

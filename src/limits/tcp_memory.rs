@@ -46,14 +46,14 @@ impl TcpMemory {
         TcpMemory { low, pressure, high: low * 2 }
     }
 
-    /// With room for so many more clients, the last mark no further than `most_pages`; never lowered.
-    pub fn raised_for(self, clients: u64, most_pages: u64) -> TcpMemory {
-        let pages = clients.saturating_mul(PAGES_PER_CLIENT).min(most_pages.saturating_sub(self.high));
+    /// With room for so many more clients, the last mark no further than `max_pages`; never lowered.
+    pub fn raised_for(self, clients: u64, max_pages: u64) -> TcpMemory {
+        let pages = clients.saturating_mul(PAGES_PER_CLIENT).min(max_pages.saturating_sub(self.high));
         TcpMemory { low: self.low + pages, pressure: self.pressure + pages, high: self.high + pages }
     }
 
     /// The most pages that `limits.tcp_memory_percent` allows on a machine with so much memory.
-    pub fn most_pages(memory: u64, percent: u8) -> u64 {
+    pub fn max_pages(memory: u64, percent: u8) -> u64 {
         memory / page_bytes() / 100 * u64::from(percent)
     }
 }
@@ -62,7 +62,7 @@ impl Machine {
     /// What TCP's memory should be for so many clients, where it has less than two pages for each and may have more.
     pub fn missing_tcp_memory(&self, clients: u64, percent: u8) -> Option<TcpMemory> {
         let (now, memory) = self.tcp_memory.zip(self.memory)?;
-        let wanted = now.raised_for(clients, TcpMemory::most_pages(memory, percent));
+        let wanted = now.raised_for(clients, TcpMemory::max_pages(memory, percent));
         let is_short = now.high < clients.saturating_mul(PAGES_PER_CLIENT);
         (is_short && wanted != now).then_some(wanted)
     }
@@ -76,56 +76,56 @@ impl fmt::Display for TcpMemory {
 
 /// What following the clients led to.
 #[derive(Debug)]
-pub enum Follow {
+pub enum Growth {
     /// Nobody came, or too few.
-    Nothing,
+    Unchanged,
     Raised(TcpMemory),
     /// The share of the memory is used up: TCP has less than two pages for each client.
-    UsedUp(TcpMemory),
+    ShareReached(TcpMemory),
     /// The system did not let us, although it looked as if it would.
     Refused(io::Error),
 }
 
 /// Raises TCP's memory as clients come.
 #[derive(Debug)]
-pub struct TcpMemoryKeeper {
+pub struct TcpMemoryManager {
     files: SystemFiles,
-    most_pages: u64,
+    max_pages: u64,
     /// Clients that there is room for, in whole steps.
     clients: u64,
     found: TcpMemory,
     written: Option<TcpMemory>,
 }
 
-impl TcpMemoryKeeper {
+impl TcpMemoryManager {
     /// None where the machine does not tell its TCP memory, or this process may not raise it, or `percent` is 0.
-    pub fn new(files: SystemFiles, machine: &Machine, percent: u8) -> Option<TcpMemoryKeeper> {
+    pub fn new(files: SystemFiles, machine: &Machine, percent: u8) -> Option<TcpMemoryManager> {
         let (found, memory) = machine.tcp_memory.zip(machine.memory)?;
         let may_write = percent > 0 && files.is_writable(TCP_MEMORY);
-        let most_pages = TcpMemory::most_pages(memory, percent);
-        may_write.then_some(TcpMemoryKeeper { files, most_pages, clients: 0, found, written: None })
+        let max_pages = TcpMemory::max_pages(memory, percent);
+        may_write.then_some(TcpMemoryManager { files, max_pages, clients: 0, found, written: None })
     }
 
     /// Makes room for so many clients, where there have never been as many. Others may have written since: what is there is
     /// raised by what came, so that several nodes on one machine add up.
-    pub fn follow(&mut self, clients: u64) -> Follow {
+    pub fn grow(&mut self, clients: u64) -> Growth {
         let clients = clients / STEP_CLIENTS * STEP_CLIENTS;
         let came = clients.saturating_sub(self.clients);
-        let Some(now) = TcpMemory::read(&self.files).filter(|_| came > 0) else { return Follow::Nothing };
+        let Some(now) = TcpMemory::read(&self.files).filter(|_| came > 0) else { return Growth::Unchanged };
         self.clients = clients;
-        let raised = now.raised_for(came, self.most_pages);
+        let raised = now.raised_for(came, self.max_pages);
         if raised != now {
             if let Err(error) = self.files.write(TCP_MEMORY, &raised.to_string()) {
-                return Follow::Refused(error);
+                return Growth::Refused(error);
             }
             self.written = Some(raised);
         }
         let is_whole = raised.high - now.high == came * PAGES_PER_CLIENT;
-        if is_whole { Follow::Raised(raised) } else { Follow::UsedUp(raised) }
+        if is_whole { Growth::Raised(raised) } else { Growth::ShareReached(raised) }
     }
 
     /// Gives back what was taken, unless somebody else has written since.
-    pub fn give_back(self) -> io::Result<()> {
+    pub fn restore(self) -> io::Result<()> {
         match self.written {
             Some(written) if TcpMemory::read(&self.files) == Some(written) => {
                 self.files.write(TCP_MEMORY, &self.found.to_string())
@@ -148,8 +148,8 @@ mod tests {
         Folder::with(&[("proc/meminfo", meminfo.as_str()), (TCP_MEMORY, tcp_mem)])
     }
 
-    fn keeper(folder: &Folder, percent: u8) -> Option<TcpMemoryKeeper> {
-        TcpMemoryKeeper::new(folder.files().clone(), &Machine::read(folder.files()), percent)
+    fn manager(folder: &Folder, percent: u8) -> Option<TcpMemoryManager> {
+        TcpMemoryManager::new(folder.files().clone(), &Machine::read(folder.files()), percent)
     }
 
     fn written(folder: &Folder) -> String {
@@ -159,32 +159,32 @@ mod tests {
     #[test]
     fn each_mark_is_raised_by_two_pages_a_client_in_steps_of_a_thousand() {
         let folder = machine("100 200 300\n");
-        let mut keeper = keeper(&folder, 25).expect("a machine that tells and lets");
-        assert!(matches!(keeper.follow(999), Follow::Nothing));
+        let mut manager = manager(&folder, 25).expect("a machine that tells and lets");
+        assert!(matches!(manager.grow(999), Growth::Unchanged));
         assert_eq!(written(&folder), "100 200 300");
-        assert!(matches!(keeper.follow(2_999), Follow::Raised(_)));
+        assert!(matches!(manager.grow(2_999), Growth::Raised(_)));
         assert_eq!(written(&folder), "4100 4200 4300");
-        assert!(matches!(keeper.follow(2_000), Follow::Nothing));
-        assert!(matches!(keeper.follow(0), Follow::Nothing));
-        assert!(matches!(keeper.follow(3_000), Follow::Raised(_)));
+        assert!(matches!(manager.grow(2_000), Growth::Unchanged));
+        assert!(matches!(manager.grow(0), Growth::Unchanged));
+        assert!(matches!(manager.grow(3_000), Growth::Raised(_)));
         assert_eq!(written(&folder), "6100 6200 6300");
     }
 
     #[test]
     fn the_last_mark_never_passes_the_share_of_the_memory() {
         let folder = machine("100 200 300\n");
-        let mut keeper = keeper(&folder, 1).expect("a machine that tells and lets");
-        assert!(matches!(keeper.follow(1_000_000), Follow::UsedUp(_)));
+        let mut manager = manager(&folder, 1).expect("a machine that tells and lets");
+        assert!(matches!(manager.grow(1_000_000), Growth::ShareReached(_)));
         assert_eq!(written(&folder), "41743 41843 41943");
-        assert!(matches!(keeper.follow(2_000_000), Follow::UsedUp(_)));
+        assert!(matches!(manager.grow(2_000_000), Growth::ShareReached(_)));
         assert_eq!(written(&folder), "41743 41843 41943");
     }
 
     #[test]
     fn what_the_operator_set_higher_is_never_lowered() {
         let folder = machine("70000 80000 90000\n");
-        let mut keeper = keeper(&folder, 1).expect("a machine that tells and lets");
-        assert!(matches!(keeper.follow(5_000), Follow::UsedUp(_)));
+        let mut manager = manager(&folder, 1).expect("a machine that tells and lets");
+        assert!(matches!(manager.grow(5_000), Growth::ShareReached(_)));
         assert_eq!(written(&folder), "70000 80000 90000");
     }
 
@@ -203,9 +203,9 @@ mod tests {
     #[test]
     fn two_nodes_on_one_machine_add_up() {
         let folder = machine("100 200 300\n");
-        let mut nodes = [keeper(&folder, 25), keeper(&folder, 25)].map(|keeper| keeper.expect("one that may"));
+        let mut nodes = [manager(&folder, 25), manager(&folder, 25)].map(|manager| manager.expect("one that may"));
         for node in &mut nodes {
-            node.follow(1_000);
+            node.grow(1_000);
         }
         assert_eq!(written(&folder), "4100 4200 4300");
     }
@@ -213,22 +213,22 @@ mod tests {
     #[test]
     fn an_orderly_stop_gives_back_what_nobody_else_has_changed() {
         let folder = machine("100 200 300\n");
-        let mut first = keeper(&folder, 25).expect("one that may");
-        first.follow(1_000);
-        first.give_back().expect("written");
+        let mut first = manager(&folder, 25).expect("one that may");
+        first.grow(1_000);
+        first.restore().expect("written");
         assert_eq!(written(&folder), "100 200 300");
-        let mut second = keeper(&folder, 25).expect("one that may");
-        second.follow(1_000);
+        let mut second = manager(&folder, 25).expect("one that may");
+        second.grow(1_000);
         folder.put(TCP_MEMORY, "1 2 9000");
-        second.give_back().expect("left alone");
+        second.restore().expect("left alone");
         assert_eq!(written(&folder), "1 2 9000");
     }
 
     #[test]
     fn nothing_is_kept_where_it_is_not_told_not_allowed_or_not_wanted() {
-        assert!(keeper(&Folder::with(&[]), 25).is_none());
-        assert!(keeper(&machine("a b c"), 25).is_none());
-        assert!(keeper(&machine("1 2 3"), 0).is_none());
+        assert!(manager(&Folder::with(&[]), 25).is_none());
+        assert!(manager(&machine("a b c"), 25).is_none());
+        assert!(manager(&machine("1 2 3"), 0).is_none());
     }
 
     /// A file of numbers that the kernel lets nobody write.
@@ -243,10 +243,10 @@ mod tests {
     #[test]
     fn a_file_that_nobody_may_write_is_known_and_a_write_that_fails_is_said() {
         let folder = machine("100 200 300\n");
-        let mut opened = keeper(&folder, 25).expect("one that may");
+        let mut opened = manager(&folder, 25).expect("one that may");
         close(&folder);
-        assert!(keeper(&folder, 25).is_none());
-        assert!(matches!(opened.follow(1_000), Follow::Refused(_)));
+        assert!(manager(&folder, 25).is_none());
+        assert!(matches!(opened.grow(1_000), Growth::Refused(_)));
     }
 
     #[test]

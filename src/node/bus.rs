@@ -65,14 +65,14 @@ fn facts(name: &str) -> NodeFacts {
     NodeFacts { node: name.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), sessions: 0, started_at }
 }
 
-/// Starts what lives on the bus arbiter; what nodes tell each other goes to `orders` too. A bus that is out of reach is no reason to fail: the node is not ready until it
+/// Starts what lives on the bus arbiter; what nodes tell each other goes to `control_handler` too. A bus that is out of reach is no reason to fail: the node is not ready until it
 /// is there.
 pub(super) async fn start_bus(
     arbiter: &Arbiter,
     settings: &Settings,
     number: u64,
     name: &str,
-    orders: Recipient<Control>,
+    control_handler: Recipient<Control>,
     counters: Arc<Counters>,
 ) -> Result<BusParts, NodeError> {
     let choice = Choice::of(settings)?;
@@ -85,7 +85,7 @@ pub(super) async fn start_bus(
         let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
         let emitter = Emitter::new(bus.clone(), number, emits_per_second, counters.clone()).start();
         let announcer = Announcer::new(bus.clone()).start();
-        bus.attach_control(orders);
+        bus.attach_control(control_handler);
         let nodes = NodeList::new(bus, facts, counters).start();
         let app_state = BusHandles { announcer, health };
         // Nobody waits any more where the node has been stopped meanwhile.

@@ -6,9 +6,10 @@
 
 mod bus;
 mod catalogue;
+mod control_handler;
 mod demo;
 mod listener;
-mod orders;
+
 mod stop;
 mod system;
 
@@ -34,8 +35,8 @@ use actors::registry::SessionRegistry;
 use actors::session::{SessionContext, SessionHandlers, SessionSettings, on_client_message, on_open};
 use bus::{BusParts, start_bus};
 use catalogue::open_catalogue;
+use control_handler::ControlHandler;
 use listener::{AddressFile, listen};
-use orders::Orders;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::io;
@@ -45,7 +46,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use stop::{Hubs, StopSignals, http_seconds, stop};
-use system::{announce_limits, follow_clients, give_back};
+use system::{grow_tcp_memory, log_system_limits, restore_tcp_memory};
 
 /// How long a client may go on sending a body whose answer it has not read yet.
 const LINGER: Duration = Duration::from_secs(1);
@@ -80,7 +81,7 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     AddressFile::remove_old(&settings);
     let opened = open_catalogue(&settings).await?;
     let catalogue = &opened.catalogue;
-    let (budget, mut tcp_memory) = announce_limits(&settings, &SystemFiles::of_this_machine());
+    let (budget, mut tcp_memory) = log_system_limits(&settings, &SystemFiles::of_this_machine());
     let listener = listen(&settings)?;
     let address = listener.local_addr()?;
 
@@ -94,9 +95,9 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     }
     let result = tokio::select! {
         result = server => result,
-        never = follow_clients(&mut tcp_memory, &node.app_state.counters) => match never {},
+        never = grow_tcp_memory(&mut tcp_memory, &node.app_state.counters) => match never {},
     };
-    give_back(tcp_memory);
+    restore_tcp_memory(tcp_memory);
     drop(address_file);
     log::info!("node {} has stopped", node.app_state.node);
     Ok(result?)
@@ -132,12 +133,17 @@ impl Node {
         };
         let admission = Arc::new(Admission::new(admission_limits, counters.clone()));
         let hubs = Hubs::default();
-        let orders =
-            Orders::new(hubs.clone(), admission.clone(), authenticator.clone(), catalogue.clone(), counters.clone())
-                .start();
+        let control_handler = ControlHandler::new(
+            hubs.clone(),
+            admission.clone(),
+            authenticator.clone(),
+            catalogue.clone(),
+            counters.clone(),
+        )
+        .start();
         let bus_arbiter = Arbiter::new();
         let BusParts { registry, emitter, nodes, app_state } =
-            start_bus(&bus_arbiter, settings, number, &node, orders.recipient(), counters.clone()).await?;
+            start_bus(&bus_arbiter, settings, number, &node, control_handler.recipient(), counters.clone()).await?;
         let app_state =
             AppState::new(settings.clone(), node.clone(), catalogue, authenticator, admission, app_state, counters);
         Ok(Node {
@@ -155,7 +161,7 @@ impl Node {
     /// The server of both HTTP and WebSockets; it ends when the node has stopped.
     fn server(&self, listener: TcpListener, signals: StopSignals, budget: &SessionBudget) -> Result<Server, NodeError> {
         let workers = self.settings.http.worker_count();
-        let (counters, kept_for_http) = (self.app_state.counters.clone(), budget.kept_for_http);
+        let (counters, reserved_for_http) = (self.app_state.counters.clone(), budget.reserved_for_http);
         let builder = Server::build()
             .workers(workers)
             .backlog(self.settings.http.backlog)
@@ -184,7 +190,7 @@ impl Node {
                 // An answer in front of an unread body survives only if the rest is read for a while.
                 .client_disconnect_timeout(LINGER)
                 .on_connect_ext(move |_, data| {
-                    data.insert(HttpConnection::count(counters.clone(), kept_for_http));
+                    data.insert(HttpConnection::count(counters.clone(), reserved_for_http));
                 })
                 .graceful_shutdown_signal(move || {
                     let drained = drained.clone();

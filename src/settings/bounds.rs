@@ -9,7 +9,7 @@ use super::{MongodbSettings, Problem, RedisSettings, Settings};
 const SESSIONS: u64 = 10_000_000;
 
 /// 16 MiB, where a message of JSON stops being one.
-const LONGEST_JSON: u64 = 16 << 20;
+const MAX_JSON_BYTES: u64 = 16 << 20;
 
 /// The longest name of a database that every MongoDB takes, hosted ones too.
 const DATABASE_NAME_BYTES: usize = 38;
@@ -26,9 +26,9 @@ pub(super) struct Bound {
 impl Settings {
     /// Judges the values. Empty where all is well; otherwise every problem names its `section.key`.
     pub fn validate(&self) -> Vec<Problem> {
-        let mut problems: Vec<Problem> = self.numbers().into_iter().filter_map(Bound::judge).collect();
-        problems.extend(self.judge_texts());
-        problems.extend(self.judge_together());
+        let mut problems: Vec<Problem> = self.numbers().into_iter().filter_map(Bound::check).collect();
+        problems.extend(self.check_texts());
+        problems.extend(self.check_combinations());
         problems
     }
 
@@ -43,14 +43,14 @@ impl Settings {
             bound("session.ping_seconds", session.ping_seconds, 1..=3_600),
             bound("session.send_buffer_bytes", session.send_buffer_bytes as u64, 1_024..=1 << 30),
             bound("session.close_seconds", session.close_seconds, 1..=60),
-            bound("limits.message_bytes", limits.message_bytes as u64, 1_024..=LONGEST_JSON),
+            bound("limits.message_bytes", limits.message_bytes as u64, 1_024..=MAX_JSON_BYTES),
             bound("limits.subscriptions", limits.subscriptions as u64, 1..=10_000),
             bound("limits.messages_per_second", limits.messages_per_second.into(), 1..=1_000_000),
             bound("limits.register_milliseconds", limits.register_milliseconds.into(), 1..=60_000),
             bound("limits.sessions", limits.sessions as u64, 0..=SESSIONS),
             bound("limits.sessions_per_user", limits.sessions_per_user as u64, 0..=SESSIONS),
             bound("limits.sessions_per_address", limits.sessions_per_address as u64, 0..=SESSIONS),
-            bound("limits.emit_bytes", limits.emit_bytes as u64, 1_024..=LONGEST_JSON),
+            bound("limits.emit_bytes", limits.emit_bytes as u64, 1_024..=MAX_JSON_BYTES),
             bound("limits.emit_batch", limits.emit_batch as u64, 1..=10_000),
             bound("limits.emits_per_second", limits.emits_per_second.into(), 0..=10_000_000),
             bound("limits.idempotency_keys", limits.idempotency_keys as u64, 1..=100_000_000),
@@ -62,13 +62,13 @@ impl Settings {
         ]
     }
 
-    fn judge_texts(&self) -> Vec<Problem> {
+    fn check_texts(&self) -> Vec<Problem> {
         let mut problems = Vec::new();
         if self.data.dir.as_os_str().is_empty() {
             problems.push(out_of_bounds("data.dir", "must name a folder, such as ./data".to_owned()));
         }
-        problems.extend(self.catalogue.mongodb.judge());
-        problems.extend(self.bus.redis.judge());
+        problems.extend(self.catalogue.mongodb.check());
+        problems.extend(self.bus.redis.check());
         for origin in self.http.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
             let cause = format!(
                 "must hold origins as browsers send them, such as https://app.example.com (lower case, no path, no final slash), not {origin:?}"
@@ -79,7 +79,7 @@ impl Settings {
     }
 
     /// Invariant: the longest emit fits into a session's send buffer and into the queue, or it could never be told.
-    fn judge_together(&self) -> Vec<Problem> {
+    fn check_combinations(&self) -> Vec<Problem> {
         let emit_bytes = self.limits.emit_bytes;
         [
             ("session.send_buffer_bytes", self.session.send_buffer_bytes),
@@ -95,7 +95,7 @@ impl Settings {
 }
 
 impl MongodbSettings {
-    fn judge(&self) -> Vec<Problem> {
+    fn check(&self) -> Vec<Problem> {
         let address = self.uri.expose().split_once("://").filter(|(_, rest)| !rest.is_empty());
         let is_uri = matches!(address, Some(("mongodb" | "mongodb+srv", _)));
         let is_name_character = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
@@ -103,24 +103,24 @@ impl MongodbSettings {
         let is_database = is_name && self.database.bytes().all(is_name_character);
         let uri = "must begin with mongodb:// or mongodb+srv:// and name a host".to_owned();
         let database = format!("must be 1 to {DATABASE_NAME_BYTES} letters, digits, _ and -, not {:?}", self.database);
-        wrong([(is_uri, "catalogue.mongodb.uri", uri), (is_database, "catalogue.mongodb.database", database)])
+        failed_checks([(is_uri, "catalogue.mongodb.uri", uri), (is_database, "catalogue.mongodb.database", database)])
     }
 }
 
 impl RedisSettings {
-    fn judge(&self) -> Vec<Problem> {
+    fn check(&self) -> Vec<Problem> {
         let scheme = self.url.expose().split_once("://").filter(|(_, rest)| !rest.is_empty()).map(|(scheme, _)| scheme);
         let is_url = matches!(scheme, Some("redis" | "rediss"));
         let is_printable = self.prefix.bytes().all(|byte| byte.is_ascii_graphic());
         let is_prefix = (1..=PREFIX_BYTES).contains(&self.prefix.len()) && is_printable;
         let url = "must begin with redis:// or rediss:// and name a host".to_owned();
         let prefix = format!("must be 1 to {PREFIX_BYTES} printable ASCII characters, not {:?}", self.prefix);
-        wrong([(is_url, "bus.redis.url", url), (is_prefix, "bus.redis.prefix", prefix)])
+        failed_checks([(is_url, "bus.redis.url", url), (is_prefix, "bus.redis.prefix", prefix)])
     }
 }
 
 impl Bound {
-    fn judge(self) -> Option<Problem> {
+    fn check(self) -> Option<Problem> {
         let (least, most) = (self.allowed.start(), self.allowed.end());
         let cause = || format!("must be {least} to {most}, not {}", self.value);
         (!self.allowed.contains(&self.value)).then(|| out_of_bounds(self.key, cause()))
@@ -132,7 +132,7 @@ fn bound(key: &'static str, value: u64, allowed: RangeInclusive<u64>) -> Bound {
 }
 
 /// The problems among checks: whether it is good, the key, and what to say where it is not.
-fn wrong(checks: [(bool, &'static str, String); 2]) -> Vec<Problem> {
+fn failed_checks(checks: [(bool, &'static str, String); 2]) -> Vec<Problem> {
     let wrong = checks.into_iter().filter(|(is_good, ..)| !is_good);
     wrong.map(|(_, key, cause)| out_of_bounds(key, cause)).collect()
 }

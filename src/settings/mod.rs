@@ -28,7 +28,7 @@ pub use secret_url::SecretUrl;
 pub use source::Source;
 
 /// The most worker threads, which is the server's own bound.
-const MOST_WORKERS: usize = 512;
+const MAX_WORKERS: usize = 512;
 
 /// Everything that can be set, a struct for each section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -186,7 +186,7 @@ impl HttpSettings {
     /// The number of worker threads: the setting, or the number of CPUs where it is 0.
     pub fn worker_count(&self) -> usize {
         match self.workers {
-            0 => std::thread::available_parallelism().map_or(1, usize::from).min(MOST_WORKERS),
+            0 => std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS),
             workers => workers,
         }
     }

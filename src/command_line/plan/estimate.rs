@@ -7,7 +7,7 @@ use crate::limits::costs::{
     PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION, REDIS_BYTES, REDIS_BYTES_OF_QUEUE_PER_NODE, REDIS_BYTES_PER_CHANNEL,
     REDIS_BYTES_PER_FURTHER_NODE,
 };
-use crate::limits::{TcpMemory, files_for};
+use crate::limits::{TcpMemory, open_files_for};
 use crate::settings::Settings;
 
 /// Bytes of a GB, as machines are sold.
@@ -74,7 +74,7 @@ impl Plan {
         let nodes = needed + 1;
         let clients_a_node = demand.users.div_ceil(needed);
         let of_channels = demand.events.saturating_mul(REDIS_BYTES_PER_CHANNEL + needed * REDIS_BYTES_PER_FURTHER_NODE);
-        let most_pages = TcpMemory::most_pages(memory, limits.tcp_memory_percent);
+        let max_pages = TcpMemory::max_pages(memory, limits.tcp_memory_percent);
         Plan {
             nodes,
             clients_a_node_holds,
@@ -82,10 +82,10 @@ impl Plan {
             process_bytes: PROCESS_BYTES + clients_a_node * process_bytes_per_client,
             kernel_bytes: clients_a_node * KERNEL_BYTES_PER_CLIENT,
             redis_bytes: (REDIS_BYTES + nodes * REDIS_BYTES_OF_QUEUE_PER_NODE).saturating_add(of_channels),
-            open_files: files_for(clients_a_node),
+            open_files: open_files_for(clients_a_node),
             tracked_connections: tracked_connections(clients_a_node),
             backlog: Settings::default().http.backlog.into(),
-            tcp_memory: TcpMemory::default_for(memory).raised_for(clients_a_node, most_pages),
+            tcp_memory: TcpMemory::default_for(memory).raised_for(clients_a_node, max_pages),
             source_addresses: clients_a_node.div_ceil(PORTS_OF_AN_ADDRESS),
         }
     }
@@ -171,7 +171,7 @@ mod tests {
         let default = TcpMemory::default_for(4 * GB);
         assert_eq!(few.tcp_memory.high, default.high + 20_000);
         let many = Plan::of(&DEMAND);
-        assert_eq!(many.tcp_memory.high, TcpMemory::most_pages(4 * GB, 25));
+        assert_eq!(many.tcp_memory.high, TcpMemory::max_pages(4 * GB, 25));
     }
 
     #[test]

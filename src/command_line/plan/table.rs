@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::estimate::{Demand, GB, PORTS_OF_AN_ADDRESS, Plan, tracked_connections};
-use crate::limits::MOST_WITHOUT_NR_OPEN;
+use crate::limits::DEFAULT_NR_OPEN;
 use crate::limits::costs::{MEASURED_VERSION, REDIS_BYTES_PER_IDEMPOTENCY_KEY};
 use crate::settings::Settings;
 
@@ -59,7 +59,7 @@ impl Table<'_> {
     fn settings(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Table(demand, plan) = self;
         writeln!(out, "\non each node (/etc/sysctl.d/carillon.conf):\n")?;
-        if plan.open_files > MOST_WITHOUT_NR_OPEN {
+        if plan.open_files > DEFAULT_NR_OPEN {
             writeln!(out, "    fs.nr_open = {}", plan.open_files)?;
         }
         writeln!(out, "    net.core.somaxconn = {}", plan.backlog)?;

@@ -22,45 +22,45 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// How often it is looked whether another process has changed the catalogue, where that costs next to nothing.
-const WATCH_INTERVAL: Duration = Duration::from_millis(400);
+const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 /// When sessions are looked at once more: a handshake whose token was verified just before the change has found its way
 /// to a hub by then, a slow look-up included.
-const SECOND_LOOK: Duration = Duration::from_secs(5);
+const SECOND_PASS_DELAY: Duration = Duration::from_secs(5);
 
 /// How often a catalogue that is away is asked for what has changed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What a session is told whose key is gone.
-const REVOKED: &str =
+const REVOKED_MESSAGE: &str =
     "a key that signed the session's tokens was revoked, or the project disabled: come back with new tokens";
 
 /// See the module.
-pub(super) struct Orders {
+pub(super) struct ControlHandler {
     hubs: Hubs,
     admission: Arc<Admission>,
     authenticator: Arc<Authenticator>,
     catalogue: Arc<dyn Catalogue>,
     counters: Arc<Counters>,
     /// Projects whose keys are asked for again soon.
-    waiting: HashSet<ProjectName>,
+    retrying: HashSet<ProjectName>,
     /// The catalogue's version at the last look.
     version: Option<i64>,
 }
 
-impl Orders {
-    /// Orders to these hubs, whose users `admission` knows.
+impl ControlHandler {
+    /// ControlHandler to these hubs, whose users `admission` knows.
     pub fn new(
         hubs: Hubs,
         admission: Arc<Admission>,
         authenticator: Arc<Authenticator>,
         catalogue: Arc<dyn Catalogue>,
         counters: Arc<Counters>,
-    ) -> Orders {
-        Orders { hubs, admission, authenticator, catalogue, counters, waiting: HashSet::new(), version: None }
+    ) -> ControlHandler {
+        ControlHandler { hubs, admission, authenticator, catalogue, counters, retrying: HashSet::new(), version: None }
     }
 
-    fn tell_hubs<M>(&self, message: &M)
+    fn send_to_hubs<M>(&self, message: &M)
     where
         M: Message<Result = ()> + Clone + Send + 'static,
         SessionHub: Handler<M>,
@@ -76,7 +76,7 @@ impl Orders {
         self.counters.project_changes.add(1);
         log::info!("a project was changed in the catalogue, its keys are read again: project={project}");
         self.end_revoked(project.clone(), ctx);
-        ctx.run_later(SECOND_LOOK, |orders, ctx| orders.end_revoked(project, ctx));
+        ctx.run_later(SECOND_PASS_DELAY, |handler, ctx| handler.end_revoked(project, ctx));
     }
 
     /// Anything may have changed.
@@ -94,25 +94,26 @@ impl Orders {
             let keys = authenticator.active_keys(&project).await;
             (project, keys)
         };
-        ctx.spawn(asked.into_actor(self).map(|(project, keys), orders, ctx| match keys {
-            Ok(keys) => orders.keep(&project, keys),
-            Err(_) => orders.retry(project, ctx),
+        ctx.spawn(asked.into_actor(self).map(|(project, keys), handler, ctx| match keys {
+            Ok(keys) => handler.retain_keys(&project, keys),
+            Err(_) => handler.retry(project, ctx),
         }));
     }
 
     /// Asks again later, once for a project, however often it was changed.
     fn retry(&mut self, project: ProjectName, ctx: &mut Context<Self>) {
-        if self.waiting.insert(project.clone()) {
-            ctx.run_later(RETRY_INTERVAL, |orders, ctx| {
-                orders.waiting.remove(&project);
-                orders.end_revoked(project, ctx);
+        if self.retrying.insert(project.clone()) {
+            ctx.run_later(RETRY_INTERVAL, |handler, ctx| {
+                handler.retrying.remove(&project);
+                handler.end_revoked(project, ctx);
             });
         }
     }
 
-    fn keep(&self, project: &ProjectName, keys: ActiveKeys) {
-        let reason = messages::errors("TOKEN_VALIDATION", None, &ErrorBody::new(ErrorCode::TokenInvalid, REVOKED));
-        self.tell_hubs(&RetainKeys {
+    fn retain_keys(&self, project: &ProjectName, keys: ActiveKeys) {
+        let reason =
+            messages::errors("TOKEN_VALIDATION", None, &ErrorBody::new(ErrorCode::TokenInvalid, REVOKED_MESSAGE));
+        self.send_to_hubs(&RetainKeys {
             project: project.to_shared(),
             api: keys.api.into(),
             user: keys.user.into(),
@@ -124,24 +125,24 @@ impl Orders {
     fn watch(&mut self, ctx: &mut Context<Self>) {
         let catalogue = self.catalogue.clone();
         let asked = async move { catalogue.version().await };
-        ctx.spawn(asked.into_actor(self).map(|version, orders, ctx| {
+        ctx.spawn(asked.into_actor(self).map(|version, handler, ctx| {
             match version {
                 // This catalogue can't tell.
                 Ok(None) => return,
                 Ok(version) => {
-                    let before = std::mem::replace(&mut orders.version, version);
+                    let before = std::mem::replace(&mut handler.version, version);
                     if before.is_some() && before != version {
-                        orders.on_missed(ctx);
+                        handler.on_missed(ctx);
                     }
                 }
                 Err(error) => log::warn!("the catalogue can't be watched for changes: cause={error}"),
             }
-            ctx.run_later(WATCH_INTERVAL, |orders, ctx| orders.watch(ctx));
+            ctx.run_later(POLL_INTERVAL, |handler, ctx| handler.watch(ctx));
         }));
     }
 }
 
-impl Actor for Orders {
+impl Actor for ControlHandler {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
@@ -149,13 +150,13 @@ impl Actor for Orders {
     }
 }
 
-impl Handler<Control> for Orders {
+impl Handler<Control> for ControlHandler {
     type Result = ();
 
     fn handle(&mut self, message: Control, ctx: &mut Context<Self>) {
         match message {
             Control::DisconnectUser { project, user } => {
-                self.tell_hubs(&DisconnectUser(self.admission.user(&project, &user)));
+                self.send_to_hubs(&DisconnectUser(self.admission.user(&project, &user)));
             }
             Control::ProjectChanged { project } => {
                 if let Ok(project) = ProjectName::parse(&project) {

@@ -3,7 +3,7 @@
 //! Reads `{"criteria": …, "data": …}` on standard input and prints `true`, `false` or `error CODE message` for each.
 
 use actors::condition::document::{Document, Value};
-use actors::condition::{Condition, ConditionError, Effort};
+use actors::condition::{Condition, ConditionError, CostBudget};
 use actors::protocol::codes::ErrorCode;
 use std::io::{self, BufRead, BufWriter, Write};
 
@@ -25,7 +25,7 @@ fn answer(line: &str) -> String {
         return error_line(ErrorCode::InvalidJson, "a line has criteria and data");
     };
     match (Condition::parse(criteria), Document::parse(data)) {
-        (Ok(condition), Ok(data)) => match condition.matches(&data, &Effort::default()) {
+        (Ok(condition), Ok(data)) => match condition.matches(&data, &CostBudget::default()) {
             Some(matches) => matches.to_string(),
             None => error_line(ErrorCode::ConditionTooLarge, "the condition takes too many steps on this data"),
         },

@@ -64,7 +64,7 @@ pub enum Limit {
     HttpConnections,
     RegisterMilliseconds,
     TcpMemoryPercent,
-    ConditionSteps,
+    ConditionCost,
 }
 
 impl Limit {
@@ -85,7 +85,7 @@ impl Limit {
         Limit::HttpConnections,
         Limit::RegisterMilliseconds,
         Limit::TcpMemoryPercent,
-        Limit::ConditionSteps,
+        Limit::ConditionCost,
     ];
 
     /// The setting's key, or the limit's own name where it follows from the system or is fixed.
@@ -106,7 +106,7 @@ impl Limit {
             Limit::HttpConnections => "http_connections",
             Limit::RegisterMilliseconds => "register_milliseconds",
             Limit::TcpMemoryPercent => "tcp_memory_percent",
-            Limit::ConditionSteps => "condition_steps",
+            Limit::ConditionCost => "condition_cost",
         }
     }
 }

@@ -38,8 +38,8 @@ pub struct Fingerprints {
 
 impl Fingerprints {
     /// The fingerprint of what `feed` writes.
-    pub fn of(&self, feed: impl FnOnce(&mut TwoHashers)) -> Fingerprint {
-        let mut hashers = TwoHashers { low: self.random.build_hasher(), high: self.random.build_hasher() };
+    pub fn of(&self, feed: impl FnOnce(&mut FingerprintHasher)) -> Fingerprint {
+        let mut hashers = FingerprintHasher { low: self.random.build_hasher(), high: self.random.build_hasher() };
         // The halves differ in their input, which makes them as good as independent.
         hashers.low.write_u32(0);
         hashers.high.write_u32(1);
@@ -49,12 +49,12 @@ impl Fingerprints {
 }
 
 /// Feeds two hashers at once, so that a value is brought into its canonical form once.
-pub struct TwoHashers {
+pub struct FingerprintHasher {
     low: DefaultHasher,
     high: DefaultHasher,
 }
 
-impl Hasher for TwoHashers {
+impl Hasher for FingerprintHasher {
     fn write(&mut self, bytes: &[u8]) {
         self.low.write(bytes);
         self.high.write(bytes);

@@ -6,7 +6,7 @@
 #[path = "../../actors/src/condition/matches/naive.rs"]
 mod naive;
 
-use actors::condition::{Condition, Effort};
+use actors::condition::{Condition, CostBudget};
 use actors::condition::document::Document;
 use actors::condition::selection::Selection;
 use actors::registry::index::{ChannelId, DeliveryId, SubscriptionIndex};
@@ -132,7 +132,7 @@ fn check(asked: &str, data: &str) -> Option<bool> {
         assert!(Document::parse(text).is_ok(), "not JSON: {text}");
     }
     let condition = condition.ok()?;
-    let held = condition.matches(&document, &Effort::default())?;
+    let held = condition.matches(&document, &CostBudget::default())?;
     assert_eq!(found(&[condition.clone()], &document), usize::from(held), "the index and the matcher differ");
     // A condition next to others, one of which asks the same.
     let beside = [condition.clone(), Condition::parse("{}").expect("valid"), condition];

@@ -96,7 +96,7 @@ async fn a_condition_that_takes_too_many_steps_is_told_a_gap_behind_the_notifica
     let mut told = [client.next_notification().await.0, client.next_notification().await.0];
     told.sort();
     assert_eq!(told, [costly, plain]);
-    assert_eq!(counted(&node, "condition_steps"), 1.0);
+    assert_eq!(counted(&node, "condition_cost"), 1.0);
     assert_eq!(node.metric("carillon_gaps_total", "condition_too_costly"), 1.0);
 }
 
@@ -131,7 +131,7 @@ async fn costly_conditions_of_several_sessions_get_one_gap_each_and_keep_nobody_
         }
         assert_eq!(told.len(), 40);
     }
-    assert_eq!(counted(&node, "condition_steps"), 1.0);
+    assert_eq!(counted(&node, "condition_cost"), 1.0);
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod value;
 pub(super) use paths::{Leaf, any_at, any_in_element};
 pub use value::{Kind, Value};
 
-use super::{Effort, Path, bounds};
+use super::{CostBudget, Path, bounds};
 use std::borrow::Cow;
 
 /// Why event data was refused.
@@ -60,17 +60,17 @@ impl<'a> Document<'a> {
     /// (a numeric segment indexes), and where such a value is an array, its elements too.
     ///
     /// Where a way along the path ends early it is called with a missing value, which equals (and hashes as) null:
-    /// that is how an equality with null finds it. Ends early once `effort` is spent.
-    pub fn for_each_candidate(&self, path: &Path, effort: &Effort, on_value: &mut dyn FnMut(Value<'_>)) {
-        any_at(self.root(), &path.segments, Leaf::Elements, effort, &mut |value| {
+    /// that is how an equality with null finds it. Ends early once `budget` is spent.
+    pub fn for_each_candidate(&self, path: &Path, budget: &CostBudget, on_value: &mut dyn FnMut(Value<'_>)) {
+        any_at(self.root(), &path.segments, Leaf::Elements, budget, &mut |value| {
             on_value(value);
             false
         });
     }
 
-    /// Whether `path` leads to at least one value: what `$exists` asks. Means nothing once `effort` is spent.
-    pub fn has(&self, path: &Path, effort: &Effort) -> bool {
-        any_at(self.root(), &path.segments, Leaf::Whole, effort, &mut |value| !value.is_missing())
+    /// Whether `path` leads to at least one value: what `$exists` asks. Means nothing once `budget` is spent.
+    pub fn has(&self, path: &Path, budget: &CostBudget) -> bool {
+        any_at(self.root(), &path.segments, Leaf::Whole, budget, &mut |value| !value.is_missing())
     }
 }
 

@@ -5,20 +5,20 @@
 
 use super::compare::position_in;
 use super::document::{Document, Kind, Leaf, Value, any_at, any_in_element};
-use super::{Condition, Effort, ElemMatch, Expression, JsonType, ListItem, Literal, Path, Pattern, Predicate};
+use super::{Condition, CostBudget, ElemMatch, Expression, JsonType, ListItem, Literal, Path, Pattern, Predicate};
 use std::cmp::Ordering;
 
 impl Condition {
-    /// Whether the event data meets the condition; `None` where to find out takes more than `effort`.
-    pub fn matches(&self, document: &Document<'_>, effort: &Effort) -> Option<bool> {
-        let holds = expression_holds(&self.root, Origin::Document(document.root()), effort);
-        (!effort.is_spent()).then_some(holds)
+    /// Whether the event data meets the condition; `None` where to find out takes more than `budget`.
+    pub fn matches(&self, document: &Document<'_>, budget: &CostBudget) -> Option<bool> {
+        let holds = expression_holds(&self.root, Origin::Document(document.root()), budget);
+        (!budget.is_exhausted()).then_some(holds)
     }
 }
 
-impl Effort {
+impl CostBudget {
     fn is_match(&self, pattern: &Pattern, text: &str) -> bool {
-        !self.is_spent_by(pattern.weight * text.len()) && pattern.regex.is_match(text)
+        !self.is_exhausted_by(pattern.weight * text.len()) && pattern.regex.is_match(text)
     }
 }
 
@@ -31,48 +31,48 @@ enum Origin<'d> {
 }
 
 impl<'d> Origin<'d> {
-    fn any_at(self, path: &Path, leaf: Leaf, effort: &Effort, holds: &mut dyn FnMut(Value<'d>) -> bool) -> bool {
+    fn any_at(self, path: &Path, leaf: Leaf, budget: &CostBudget, holds: &mut dyn FnMut(Value<'d>) -> bool) -> bool {
         match self {
-            Origin::Document(root) => any_at(root, &path.segments, leaf, effort, holds),
-            Origin::Element(root) => any_in_element(root, &path.segments, leaf, effort, holds),
+            Origin::Document(root) => any_at(root, &path.segments, leaf, budget, holds),
+            Origin::Element(root) => any_in_element(root, &path.segments, leaf, budget, holds),
         }
     }
 }
 
 // Recursion follows the condition, which is at most `bounds::DEPTH` deep.
-fn expression_holds(expression: &Expression, origin: Origin<'_>, effort: &Effort) -> bool {
+fn expression_holds(expression: &Expression, origin: Origin<'_>, budget: &CostBudget) -> bool {
     match expression {
-        Expression::And(all) => all.iter().all(|each| expression_holds(each, origin, effort)),
-        Expression::Or(any) => any.iter().any(|each| expression_holds(each, origin, effort)),
-        Expression::Nor(none) => !none.iter().any(|each| expression_holds(each, origin, effort)),
-        Expression::Field { path, predicate } => path_holds(predicate, path, origin, effort),
+        Expression::And(all) => all.iter().all(|each| expression_holds(each, origin, budget)),
+        Expression::Or(any) => any.iter().any(|each| expression_holds(each, origin, budget)),
+        Expression::Nor(none) => !none.iter().any(|each| expression_holds(each, origin, budget)),
+        Expression::Field { path, predicate } => path_holds(predicate, path, origin, budget),
     }
 }
 
 /// Whether a predicate holds for the values at a path.
-fn path_holds(predicate: &Predicate, path: &Path, origin: Origin<'_>, effort: &Effort) -> bool {
-    let any = |leaf, holds: &mut dyn FnMut(Value<'_>) -> bool| origin.any_at(path, leaf, effort, holds);
+fn path_holds(predicate: &Predicate, path: &Path, origin: Origin<'_>, budget: &CostBudget) -> bool {
+    let any = |leaf, holds: &mut dyn FnMut(Value<'_>) -> bool| origin.any_at(path, leaf, budget, holds);
     match predicate {
         Predicate::Ne(literal) => !any(Leaf::Elements, &mut |value| value.equals(literal)),
-        Predicate::Nin(items) => !any(Leaf::Elements, &mut |value| is_in(items, &value, effort)),
+        Predicate::Nin(items) => !any(Leaf::Elements, &mut |value| is_in(items, &value, budget)),
         Predicate::Exists(wanted) => *wanted == any(Leaf::Whole, &mut |value| !value.is_missing()),
-        Predicate::Not(all) => !all.iter().all(|each| path_holds(each, path, origin, effort)),
+        Predicate::Not(all) => !all.iter().all(|each| path_holds(each, path, origin, budget)),
         Predicate::All(items) => {
             let mut unmet = Unmet::new(items);
-            any(Leaf::Elements, &mut |value| unmet.meet(&value, effort))
+            any(Leaf::Elements, &mut |value| unmet.meet(&value, budget))
         }
         Predicate::AllElemMatch(all) => {
-            all.iter().all(|each| any(Leaf::Whole, &mut |value| has_element(&value, each, effort)))
+            all.iter().all(|each| any(Leaf::Whole, &mut |value| has_element(&value, each, budget)))
         }
         Predicate::Size(_) | Predicate::ElemMatch(_) => {
-            any(Leaf::Whole, &mut |value| value_holds(predicate, &value, effort))
+            any(Leaf::Whole, &mut |value| value_holds(predicate, &value, budget))
         }
-        _ => any(Leaf::Elements, &mut |value| value_holds(predicate, &value, effort)),
+        _ => any(Leaf::Elements, &mut |value| value_holds(predicate, &value, budget)),
     }
 }
 
 /// Whether a predicate holds for one value, an array standing for itself alone.
-fn value_holds(predicate: &Predicate, value: &Value<'_>, effort: &Effort) -> bool {
+fn value_holds(predicate: &Predicate, value: &Value<'_>, budget: &CostBudget) -> bool {
     match predicate {
         Predicate::Eq(literal) => value.equals(literal),
         Predicate::Ne(literal) => !value.equals(literal),
@@ -80,21 +80,21 @@ fn value_holds(predicate: &Predicate, value: &Value<'_>, effort: &Effort) -> boo
         Predicate::Gte(literal) => compares(value, literal, Ordering::is_ge),
         Predicate::Lt(literal) => compares(value, literal, Ordering::is_lt),
         Predicate::Lte(literal) => compares(value, literal, Ordering::is_le),
-        Predicate::In(items) => is_in(items, value, effort),
-        Predicate::Nin(items) => !is_in(items, value, effort),
+        Predicate::In(items) => is_in(items, value, budget),
+        Predicate::Nin(items) => !is_in(items, value, budget),
         Predicate::Exists(wanted) => *wanted != value.is_missing(),
         Predicate::Type(types) => types.iter().any(|&wanted| is_type(value, wanted)),
         Predicate::Size(wanted) => {
             value.kind() == Kind::Array
-                && !effort.is_spent_by_value(value)
+                && !budget.is_exhausted_by_value(value)
                 && value.elements().count() as u64 == *wanted
         }
-        Predicate::All(items) => Unmet::new(items).meet(value, effort),
-        Predicate::AllElemMatch(all) => all.iter().all(|each| has_element(value, each, effort)),
-        Predicate::ElemMatch(each) => has_element(value, each, effort),
-        Predicate::Regex(pattern) => value.as_str().is_some_and(|text| effort.is_match(pattern, &text)),
+        Predicate::All(items) => Unmet::new(items).meet(value, budget),
+        Predicate::AllElemMatch(all) => all.iter().all(|each| has_element(value, each, budget)),
+        Predicate::ElemMatch(each) => has_element(value, each, budget),
+        Predicate::Regex(pattern) => value.as_str().is_some_and(|text| budget.is_match(pattern, &text)),
         Predicate::Mod { divisor, remainder } => has_remainder(value, *divisor, *remainder),
-        Predicate::Not(all) => !all.iter().all(|each| value_holds(each, value, effort)),
+        Predicate::Not(all) => !all.iter().all(|each| value_holds(each, value, budget)),
     }
 }
 
@@ -103,12 +103,16 @@ fn compares(value: &Value<'_>, literal: &Literal, wanted: fn(Ordering) -> bool) 
     value.kind() == literal.kind() && wanted(value.order(literal))
 }
 
-fn is_in(items: &[ListItem], value: &Value<'_>, effort: &Effort) -> bool {
-    position_in(items, value).is_some() || patterns_met(items, value, effort).next().is_some()
+fn is_in(items: &[ListItem], value: &Value<'_>, budget: &CostBudget) -> bool {
+    position_in(items, value).is_some() || patterns_met(items, value, budget).next().is_some()
 }
 
 /// The positions of the patterns in a list that a value meets. Patterns stand at its end.
-fn patterns_met<'i>(items: &'i [ListItem], value: &Value<'_>, effort: &'i Effort) -> impl Iterator<Item = usize> + 'i {
+fn patterns_met<'i>(
+    items: &'i [ListItem],
+    value: &Value<'_>,
+    budget: &'i CostBudget,
+) -> impl Iterator<Item = usize> + 'i {
     let has_patterns = matches!(items.last(), Some(ListItem::Pattern(_)));
     let text = has_patterns.then(|| value.as_str().map(String::from)).flatten();
     items
@@ -119,7 +123,7 @@ fn patterns_met<'i>(items: &'i [ListItem], value: &Value<'_>, effort: &'i Effort
             ListItem::Pattern(pattern) => Some((at, pattern)),
             ListItem::Value(_) => None,
         })
-        .filter(move |(_, pattern)| text.as_ref().is_some_and(|text| effort.is_match(pattern, text)))
+        .filter(move |(_, pattern)| text.as_ref().is_some_and(|text| budget.is_match(pattern, text)))
         .map(|(at, _)| at)
 }
 
@@ -137,27 +141,27 @@ impl<'i> Unmet<'i> {
     }
 
     /// Takes off what `value` meets; true when that was the last. An empty `$all` is never met.
-    fn meet(&mut self, value: &Value<'_>, effort: &Effort) -> bool {
+    fn meet(&mut self, value: &Value<'_>, budget: &CostBudget) -> bool {
         if let Some(at) = position_in(self.items, value) {
             self.bits &= !(1 << at);
         }
-        for at in patterns_met(self.items, value, effort) {
+        for at in patterns_met(self.items, value, budget) {
             self.bits &= !(1 << at);
         }
         self.bits == 0 && !self.items.is_empty()
     }
 }
 
-fn has_element(value: &Value<'_>, wanted: &ElemMatch, effort: &Effort) -> bool {
+fn has_element(value: &Value<'_>, wanted: &ElemMatch, budget: &CostBudget) -> bool {
     value.kind() == Kind::Array
         && value.elements().any(|element| {
-            effort.is_spent_by_value(&element)
+            budget.is_exhausted_by_value(&element)
                 || match wanted {
                     ElemMatch::Criteria(expression) => {
                         matches!(element.kind(), Kind::Object | Kind::Array)
-                            && expression_holds(expression, Origin::Element(element), effort)
+                            && expression_holds(expression, Origin::Element(element), budget)
                     }
-                    ElemMatch::Predicates(all) => all.iter().all(|each| value_holds(each, &element, effort)),
+                    ElemMatch::Predicates(all) => all.iter().all(|each| value_holds(each, &element, budget)),
                 }
         })
 }

@@ -4,16 +4,16 @@
 //! [`bounds`], `matches` evaluates one against a [`document::Document`], `selection` cuts the told fields out.
 //! The neighbour `registry/index/` finds the conditions that may match without trying each.
 
+mod budget;
 mod canonical;
 mod compare;
 pub mod document;
-mod effort;
 mod matches;
 pub mod number;
 mod parse;
 pub mod selection;
 
-pub use effort::Effort;
+pub use budget::CostBudget;
 use number::Number;
 
 /// The bounds of what a client may ask (docs/protocol.md §5). Past one: `CONDITION_TOO_LARGE`.
@@ -36,15 +36,15 @@ pub mod bounds {
     /// of it, one for 16 elements or keys that a path passes, and one for a byte of text that a pattern is tried on, times
     /// the pattern's weight. Past them its subscriptions are told `GAP`. They are enough to look at every value of the
     /// longest emit (256 KiB) four times.
-    pub const STEPS: usize = 1 << 19;
+    pub const CONDITION_COST: usize = 1 << 19;
     /// Steps that each look-up and each condition may take on any emit, whatever the others take. Most need a tenth of
     /// them: what is cheap is told even while others ask for too much.
-    pub const FREE_STEPS: usize = 128;
+    pub const GUARANTEED_COST: usize = 128;
     /// Steps that all look-ups of an emit may take together besides, and all conditions as many again: 0.1 s at the most.
-    pub const EMIT_STEPS: usize = 2 * STEPS;
+    pub const EMIT_COST: usize = 2 * CONDITION_COST;
     /// Bytes of a compiled pattern that weigh one. A pattern that is made to defeat every optimisation takes 0.1 µs
     /// for a byte of text and this much of it.
-    pub const WEIGHED_BYTES: usize = 512;
+    pub const PATTERN_COST_BYTES: usize = 512;
     /// Levels of nesting in event data.
     pub const DOCUMENT_DEPTH: usize = 128;
 }
@@ -109,7 +109,7 @@ pub struct Pattern {
     /// The pattern with its options in front (`(?i)^abc`): what equality and hashing look at.
     pub text: Box<str>,
     pub regex: regex::Regex,
-    /// What it may cost on a byte of text ([`bounds::WEIGHED_BYTES`]).
+    /// What it may cost on a byte of text ([`bounds::PATTERN_COST_BYTES`]).
     pub weight: usize,
 }
 

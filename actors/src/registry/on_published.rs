@@ -160,7 +160,7 @@ impl SessionRegistry {
             self.index.for_each_undecided(&undecided, &mut |delivery, session| open.add(delivery, session));
         }
         if open.count > 0 {
-            self.counters.count_limit(Limit::ConditionSteps);
+            self.counters.count_limit(Limit::ConditionCost);
             self.counters.count_gaps(GapReason::ConditionTooCostly, open.count as u64);
         }
         let told = met.count + open.count;

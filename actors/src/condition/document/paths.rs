@@ -8,7 +8,7 @@
 //!   An array without objects yields none.
 
 use super::{Kind, Value};
-use crate::condition::{Effort, Segment};
+use crate::condition::{CostBudget, Segment};
 use std::collections::HashSet;
 
 /// What an array at the end of a path stands for.
@@ -21,15 +21,15 @@ pub(crate) enum Leaf {
 }
 
 /// Calls `on_value` for the values at `segments` from `root` until it answers true; answers whether it did. Ends early,
-/// with true, once `effort` is spent.
+/// with true, once `budget` is spent.
 pub(crate) fn any_at<'d>(
     root: Value<'d>,
     segments: &[Segment],
     leaf: Leaf,
-    effort: &Effort,
+    budget: &CostBudget,
     on_value: &mut dyn FnMut(Value<'d>) -> bool,
 ) -> bool {
-    Walk::new(segments, leaf, effort, on_value).at(root, 0)
+    Walk::new(segments, leaf, budget, on_value).at(root, 0)
 }
 
 /// As [`any_at`], but a `root` that is an array is read as an object whose fields are its indices, which is how
@@ -38,10 +38,10 @@ pub(crate) fn any_in_element<'d>(
     root: Value<'d>,
     segments: &[Segment],
     leaf: Leaf,
-    effort: &Effort,
+    budget: &CostBudget,
     on_value: &mut dyn FnMut(Value<'d>) -> bool,
 ) -> bool {
-    let mut walk = Walk::new(segments, leaf, effort, on_value);
+    let mut walk = Walk::new(segments, leaf, budget, on_value);
     if root.kind() != Kind::Array {
         return walk.at(root, 0);
     }
@@ -59,7 +59,7 @@ struct Walk<'d, 'w> {
     /// field there); each (place, segment) is gone through once. Only arrays and what an index names are asked for:
     /// the elements of a wide array are reached from it alone.
     visited: Option<HashSet<(u32, usize)>>,
-    effort: &'w Effort,
+    budget: &'w CostBudget,
     on_value: &'w mut dyn FnMut(Value<'d>) -> bool,
 }
 
@@ -68,11 +68,11 @@ impl<'d, 'w> Walk<'d, 'w> {
     fn new(
         segments: &'w [Segment],
         leaf: Leaf,
-        effort: &'w Effort,
+        budget: &'w CostBudget,
         on_value: &'w mut dyn FnMut(Value<'d>) -> bool,
     ) -> Walk<'d, 'w> {
         let numeric = segments.iter().filter(|segment| segment.index.is_some());
-        Walk { segments, leaf, visited: (numeric.count() > 1).then(HashSet::new), effort, on_value }
+        Walk { segments, leaf, visited: (numeric.count() > 1).then(HashSet::new), budget, on_value }
     }
 
     /// `value` lies behind the first `taken` segments.
@@ -94,7 +94,7 @@ impl<'d, 'w> Walk<'d, 'w> {
 
     fn in_object(&mut self, object: Value<'d>, taken: usize) -> bool {
         for (key, child) in object.fields() {
-            if self.effort.is_spent_by_passing() {
+            if self.budget.is_exhausted_by_step() {
                 return true;
             }
             if key.is_text(&self.segments[taken].name) {
@@ -111,7 +111,7 @@ impl<'d, 'w> Walk<'d, 'w> {
         let wanted = self.segments[taken].index;
         let named_before = taken.checked_sub(1).and_then(|before| self.segments[before].index);
         for (index, element) in (0_u32..).zip(array.elements()) {
-            if self.effort.is_spent_by_passing() {
+            if self.budget.is_exhausted_by_step() {
                 return true;
             }
             if element.kind() == Kind::Object
@@ -144,16 +144,16 @@ impl<'d, 'w> Walk<'d, 'w> {
     }
 
     fn look_at(&mut self, value: Value<'d>) -> bool {
-        let is_spent = match self.leaf {
-            Leaf::Elements => self.effort.is_spent_by_value(&value),
-            Leaf::Whole => self.effort.is_spent_by(1),
+        let is_exhausted = match self.leaf {
+            Leaf::Elements => self.budget.is_exhausted_by_value(&value),
+            Leaf::Whole => self.budget.is_exhausted_by(1),
         };
-        is_spent || (self.on_value)(value)
+        is_exhausted || (self.on_value)(value)
     }
 
     fn is_first_visit(&mut self, value: Value<'d>, taken: usize) -> bool {
         match &mut self.visited {
-            Some(visited) => !self.effort.is_spent_by(1) && visited.insert((value.position(), taken)),
+            Some(visited) => !self.budget.is_exhausted_by(1) && visited.insert((value.position(), taken)),
             None => true,
         }
     }

@@ -16,7 +16,7 @@ fn path(text: &str) -> Path {
 fn candidates(data: &str, at: &str) -> Vec<String> {
     let document = Document::parse(data).expect("valid data");
     let mut found = Vec::new();
-    document.for_each_candidate(&path(at), &Effort::default(), &mut |value| found.push(format!("{value:?}")));
+    document.for_each_candidate(&path(at), &CostBudget::default(), &mut |value| found.push(format!("{value:?}")));
     found
 }
 
@@ -145,7 +145,7 @@ fn a_hostile_path_of_indices_is_walked_in_polynomial_time() {
     for segments in [32, 63, 64, 100, 126] {
         let mut calls = 0_u64;
         let hostile = path(&vec!["0"; segments].join("."));
-        document.for_each_candidate(&hostile, &Effort::default(), &mut |_| calls += 1);
+        document.for_each_candidate(&hostile, &CostBudget::default(), &mut |_| calls += 1);
         assert!(calls < 20_000, "{calls} calls for {segments} segments");
     }
 }
@@ -161,14 +161,14 @@ fn a_path_is_there_when_a_value_is() {
         (r#"{"a":[1]}"#, "a.0", true),
     ] {
         let document = Document::parse(data).expect("valid");
-        assert_eq!(document.has(&path(at), &Effort::default()), expected, "{at} in {data}");
+        assert_eq!(document.has(&path(at), &CostBudget::default()), expected, "{at} in {data}");
     }
 }
 
 #[test]
 fn missing_hashes_as_null_and_kinds_differ() {
     let document = Document::parse("{}").expect("valid");
-    document.for_each_candidate(&path("a"), &Effort::default(), &mut |value| {
+    document.for_each_candidate(&path("a"), &CostBudget::default(), &mut |value| {
         assert!(value.is_missing());
         assert_eq!(
             hash_of(|hasher| value.hash_canonical(hasher)),

@@ -1,6 +1,6 @@
 use super::naive;
 use crate::condition::document::Document;
-use crate::condition::{Condition, Effort};
+use crate::condition::{Condition, CostBudget};
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ fn matches(criteria: &str, data: &str) -> bool {
 
 fn decide(criteria: &str, data: &str) -> Option<bool> {
     let condition = Condition::parse(criteria).unwrap_or_else(|error| panic!("{criteria}: {error}"));
-    condition.matches(&Document::parse(data).expect("valid data"), &Effort::default())
+    condition.matches(&Document::parse(data).expect("valid data"), &CostBudget::default())
 }
 
 // What the table tests/conditions/cases.jsonl can't say, since mingo reads numbers and keys as JavaScript does.
@@ -86,8 +86,8 @@ fn many_ways_to_one_wide_array_are_gone_once_for_each_segment() {
     let path = vec!["0"; 100].join(".");
     let path = crate::condition::parse::read_path(&path).expect("short");
     let mut looked_at = 0;
-    let effort = Effort::of(usize::MAX);
-    Document::parse(&data).expect("valid").for_each_candidate(&path, &effort, &mut |_| looked_at += 1);
+    let budget = CostBudget::new(usize::MAX);
+    Document::parse(&data).expect("valid").for_each_candidate(&path, &budget, &mut |_| looked_at += 1);
     assert!(looked_at <= 100 * 10_100, "{looked_at}");
 }
 
@@ -189,7 +189,7 @@ proptest! {
             let document = Document::parse(&data).expect("valid");
             let mut found = false;
             let mut look = |value: crate::condition::document::Value<'_>| found |= value.equals(&literal);
-            document.for_each_candidate(&parsed_path, &Effort::default(), &mut look);
+            document.for_each_candidate(&parsed_path, &CostBudget::default(), &mut look);
             prop_assert_eq!(matches(&format!("{{\"{path}\":{{\"$eq\":{wanted}}}}}"), &data), found);
         }
     }

@@ -46,7 +46,7 @@ fn compile(pattern: &str, options: &str, budget: &mut Budget) -> Result<Pattern,
     let spelled = format!("{prefix}{}", with_ascii_classes(pattern));
     folding::charge(&spelled, budget)?;
     let (regex, bytes) = build(&spelled, budget)?;
-    let weight = bytes.div_ceil(bounds::WEIGHED_BYTES);
+    let weight = bytes.div_ceil(bounds::PATTERN_COST_BYTES);
     Ok(Pattern { text: format!("{prefix}{pattern}").into(), regex, weight })
 }
 
@@ -66,7 +66,7 @@ fn build(pattern: &str, budget: &mut Budget) -> Result<(Regex, usize), Condition
         return Err(too_big());
     }
     // Each limit that is tried reads the pattern again: a long one begins where it may fit.
-    let mut limit = bounds::WEIGHED_BYTES.max(4 * pattern.len());
+    let mut limit = bounds::PATTERN_COST_BYTES.max(4 * pattern.len());
     loop {
         let allowed = limit.min(budget.pattern_bytes);
         let built = RegexBuilder::new(pattern).size_limit(allowed).dfa_size_limit(bounds::PATTERN_BYTES).build();

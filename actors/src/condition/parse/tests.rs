@@ -186,7 +186,7 @@ proptest! {
         if let Ok(condition) = Condition::parse(&format!("{{\"a\":{{\"{name}\":{operand}}}}}")) {
             let data = format!("{{\"a\":{operand}}}");
             let document = Document::parse(&data).expect("valid");
-            condition.matches(&document, &crate::condition::Effort::default());
+            condition.matches(&document, &crate::condition::CostBudget::default());
         }
     }
 }

@@ -1,35 +1,35 @@
-//! One group of subscriptions that share a key, a program and a delivery, as the index stores it.
+//! The record of one group: the subscriptions that share a term key, a filter and a delivery.
 
 use super::DeliveryId;
-use super::fingerprint::Fingerprint;
+use super::term_key::TermKey;
 use crate::chunked_slab::NONE;
 use crate::ids::SessionRef;
 
-/// What tells a group from every other.
+/// What identifies a group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Identity {
-    pub(super) key: Fingerprint,
-    pub(super) program: u32,
+    pub(super) key: TermKey,
+    pub(super) filter: u32,
     pub(super) delivery: DeliveryId,
-    /// Whether its members have further postings, so that they may have been told already.
-    pub(super) several: bool,
+    /// Whether its members have postings in other groups too, and so may have been reported already.
+    pub(super) has_more_postings: bool,
 }
 
-/// One cache line: a million subscriptions with their own value are a million of these, and a find reads one.
+/// One cache line: a million subscriptions, each with its own value, are a million groups, and a search reads one of them.
 #[repr(align(64))]
 pub(super) struct Group {
-    pub(super) key: Fingerprint,
-    pub(super) program: u32,
+    pub(super) key: TermKey,
+    pub(super) filter: u32,
     pub(super) delivery: DeliveryId,
-    pub(super) place: u32,
+    pub(super) lookup: u32,
     pub(super) next: u32,
     pub(super) previous: u32,
-    /// The emit that last visited the chain, kept in its first group.
+    /// The emit that last visited the chain. Used in the first group of the chain only.
     pub(super) visited: u32,
-    /// The members when there are several, else `NONE`.
+    /// The list of members if there are two or more, else `NONE`.
     pub(super) list: u32,
     pub(super) sole: Member,
-    pub(super) several: bool,
+    pub(super) has_more_postings: bool,
 }
 
 /// One subscription in a group.
@@ -39,31 +39,36 @@ pub(super) struct Member {
     pub(super) subscription: u32,
 }
 
-/// A member's place in a group.
+/// Where a subscription is stored: a position in a group.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Seat {
+pub(super) struct Posting {
     pub(super) group: u32,
     pub(super) position: u32,
 }
 
 impl Group {
-    pub(super) fn new(identity: &Identity, place: u32, sole: Member) -> Group {
+    pub(super) fn new(identity: &Identity, lookup: u32, sole: Member) -> Group {
         Group {
             key: identity.key,
-            program: identity.program,
+            filter: identity.filter,
             delivery: identity.delivery,
-            place,
+            lookup,
             next: NONE,
             previous: NONE,
             visited: 0,
             list: NONE,
             sole,
-            several: identity.several,
+            has_more_postings: identity.has_more_postings,
         }
     }
 
     pub(super) fn identity(&self) -> Identity {
-        Identity { key: self.key, program: self.program, delivery: self.delivery, several: self.several }
+        Identity {
+            key: self.key,
+            filter: self.filter,
+            delivery: self.delivery,
+            has_more_postings: self.has_more_postings,
+        }
     }
 }
 

@@ -1,12 +1,13 @@
-//! Groups: the subscriptions that share a key, a program and a delivery, so that one check and one walk serve them all.
+//! Posting lists: under each term key, groups of subscriptions that share the key, a filter and a delivery. One check of
+//! the filter serves a whole group.
 //!
-//! Groups of one key form a chain whose first is found by the key; the others are found by what they are, so that ten
-//! thousand different conditions on one value cost no search. A group of one keeps its member in itself.
+//! The groups of one key form a chain. The first group is found by the key, the others by their identity: adding to ten
+//! thousand different conditions on one value needs no scan of the chain. A group with one member stores it inline.
 
 use super::DeliveryId;
-use super::fingerprint::Fingerprint;
-use super::group::{Group, Identity, Member, Seat};
+use super::group::{Group, Identity, Member, Posting};
 use super::id_table::IdTable;
+use super::term_key::TermKey;
 use crate::chunked_slab::{ChunkedSlab, NONE};
 use std::hash::{BuildHasher, RandomState};
 
@@ -14,7 +15,7 @@ use std::hash::{BuildHasher, RandomState};
 #[derive(Default)]
 pub(super) struct Groups {
     groups: ChunkedSlab<Group>,
-    /// The members of groups of two and more.
+    /// The members of groups with two members or more.
     lists: ChunkedSlab<Vec<Member>>,
     /// The first group of each chain, by key.
     heads: IdTable,
@@ -23,14 +24,14 @@ pub(super) struct Groups {
     random: RandomState,
 }
 
-/// What a member's leaving brought about.
-pub(super) enum Left {
-    /// Nothing else.
-    Quietly,
-    /// The last member of the group took the seat.
+/// The effect of removing a member.
+pub(super) enum Removal {
+    /// No other posting changed.
+    Simple,
+    /// The last member of the group moved to the removed position.
     Moved { subscription: u32 },
-    /// The group is gone and no longer holds these.
-    Closed { place: u32, program: u32 },
+    /// The group was removed and no longer holds these.
+    GroupRemoved { lookup: u32, filter: u32 },
 }
 
 impl Groups {
@@ -44,84 +45,85 @@ impl Groups {
         self.others.find(hash, |id| self.groups[id].identity() == *identity)
     }
 
-    /// Groups of one key, counted up to `limit`.
-    pub(super) fn count(&self, key: Fingerprint, limit: usize) -> usize {
+    /// The number of groups under a key, counted up to `limit`.
+    pub(super) fn count(&self, key: TermKey, limit: usize) -> usize {
         self.chain(self.head(key)).take(limit).count()
     }
 
     /// Adds a member to a group.
-    pub(super) fn join(&mut self, id: u32, member: Member) -> Seat {
+    pub(super) fn add_member(&mut self, id: u32, member: Member) -> Posting {
         let group = &mut self.groups[id];
         if group.list == NONE {
             group.list = self.lists.insert(vec![group.sole]);
         }
         let list = &mut self.lists[group.list];
         list.push(member);
-        Seat { group: id, position: (list.len() - 1) as u32 }
+        Posting { group: id, position: (list.len() - 1) as u32 }
     }
 
-    /// Makes a group, which there must not be yet, with its first member; it holds `place` and its program.
-    pub(super) fn open(&mut self, identity: &Identity, place: u32, member: Member) -> Seat {
+    /// Creates a group with its first member. No group with this identity may exist. It takes over the caller's hold of
+    /// `lookup` and of the filter.
+    pub(super) fn create(&mut self, identity: &Identity, lookup: u32, member: Member) -> Posting {
         let head = self.head(identity.key);
-        let id = self.groups.insert(Group::new(identity, place, member));
+        let id = self.groups.insert(Group::new(identity, lookup, member));
         match head {
-            Some(head) => self.link_behind(head, id),
+            Some(head) => self.link_after(head, id),
             None => {
                 let Groups { groups, heads, .. } = self;
                 heads.insert(identity.key.hash(), id, |id| groups[id].key.hash());
             }
         }
-        Seat { group: id, position: 0 }
+        Posting { group: id, position: 0 }
     }
 
-    /// Takes the member at a seat out; the group's last member moves into it.
-    pub(super) fn leave(&mut self, seat: Seat) -> Left {
-        let list_id = self.groups[seat.group].list;
+    /// Removes the member at a posting. The group's last member moves to its position.
+    pub(super) fn remove_member(&mut self, posting: Posting) -> Removal {
+        let list_id = self.groups[posting.group].list;
         if list_id == NONE {
-            return self.close(seat.group);
+            return self.remove_group(posting.group);
         }
         let list = &mut self.lists[list_id];
-        list.swap_remove(seat.position as usize);
-        let moved = list.get(seat.position as usize).copied();
+        list.swap_remove(posting.position as usize);
+        let moved = list.get(posting.position as usize).copied();
         if let [sole] = list[..] {
             self.lists.remove(list_id);
-            let group = &mut self.groups[seat.group];
+            let group = &mut self.groups[posting.group];
             (group.list, group.sole) = (NONE, sole);
         } else if list.len() * 4 < list.capacity() {
             list.shrink_to(list.len() * 2);
         }
         match moved {
-            Some(Member { subscription, .. }) => Left::Moved { subscription },
-            None => Left::Quietly,
+            Some(Member { subscription, .. }) => Removal::Moved { subscription },
+            None => Removal::Simple,
         }
     }
 
-    /// Whose seat it is, and the place and delivery of its group.
-    pub(super) fn at(&self, seat: Seat) -> (Member, u32, DeliveryId) {
-        let group = &self.groups[seat.group];
-        let member = self.members(seat.group)[seat.position as usize];
-        (member, group.place, group.delivery)
+    /// The member at a posting, and the lookup and delivery of its group.
+    pub(super) fn member_at(&self, posting: Posting) -> (Member, u32, DeliveryId) {
+        let group = &self.groups[posting.group];
+        let member = self.members(posting.group)[posting.position as usize];
+        (member, group.lookup, group.delivery)
     }
 
-    /// The first group of a key's chain, if this emit has not visited it before.
-    pub(super) fn visit(&mut self, key: Fingerprint, emit: u32) -> Option<u32> {
+    /// The first group of a key's chain, unless this emit has already visited the chain.
+    pub(super) fn first_unvisited(&mut self, key: TermKey, emit: u32) -> Option<u32> {
         let head = self.head(key)?;
         let visited = &mut self.groups[head].visited;
         (std::mem::replace(visited, emit) != emit).then_some(head)
     }
 
     /// Whether this emit has visited the key's chain.
-    pub(super) fn is_visited(&self, key: Fingerprint, emit: u32) -> bool {
+    pub(super) fn is_visited(&self, key: TermKey, emit: u32) -> bool {
         self.head(key).is_some_and(|head| self.groups[head].visited == emit)
     }
 
-    /// What a group is, and the next one of its chain.
-    pub(super) fn look(&self, id: u32) -> (Identity, Option<u32>) {
+    /// The identity of a group, and the next group of its chain.
+    pub(super) fn identity_and_next(&self, id: u32) -> (Identity, Option<u32>) {
         let group = &self.groups[id];
         (group.identity(), (group.next != NONE).then_some(group.next))
     }
 
-    /// The members, at least one.
+    /// The members of a group, at least one.
     pub(super) fn members(&self, id: u32) -> &[Member] {
         let group = &self.groups[id];
         match group.list {
@@ -130,12 +132,12 @@ impl Groups {
         }
     }
 
-    /// Every group: its identity, its place and its members.
+    /// Every group with its identity, its lookup and its members.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Identity, u32, &[Member])> {
-        self.groups.iter().map(|(id, group)| (group.identity(), group.place, self.members(id)))
+        self.groups.iter().map(|(id, group)| (group.identity(), group.lookup, self.members(id)))
     }
 
-    /// Forgets which emits were seen.
+    /// Resets the emit numbers of all groups.
     pub(super) fn forget_emits(&mut self) {
         self.groups.iter_mut().for_each(|group| group.visited = 0);
     }
@@ -146,15 +148,15 @@ impl Groups {
         self.groups.len() + self.lists.len() + tables == 0
     }
 
-    fn head(&self, key: Fingerprint) -> Option<u32> {
+    fn head(&self, key: TermKey) -> Option<u32> {
         self.heads.find(key.hash(), |id| self.groups[id].key == key)
     }
 
     fn chain(&self, first: Option<u32>) -> impl Iterator<Item = u32> {
-        std::iter::successors(first, |&id| self.look(id).1)
+        std::iter::successors(first, |&id| self.identity_and_next(id).1)
     }
 
-    fn link_behind(&mut self, head: u32, id: u32) {
+    fn link_after(&mut self, head: u32, id: u32) {
         let next = std::mem::replace(&mut self.groups[head].next, id);
         self.groups[id].previous = head;
         self.groups[id].next = next;
@@ -166,16 +168,17 @@ impl Groups {
         others.insert(hash, id, |id| random.hash_one(groups[id].identity()));
     }
 
-    fn close(&mut self, id: u32) -> Left {
-        let Group { key, program, place, next, previous, .. } = self.groups[id];
-        // The table forgets this group, or, when it was the chain's first, the next one, which the other table takes.
-        let forgotten = if previous == NONE { next } else { id };
+    fn remove_group(&mut self, id: u32) -> Removal {
+        let Group { key, filter, lookup, next, previous, .. } = self.groups[id];
+        // `others` drops this group. If it was the first of the chain, `others` drops the next group, which moves to
+        // `heads`.
+        let dropped = if previous == NONE { next } else { id };
         let Groups { groups, heads, others, random, .. } = self;
-        if forgotten == NONE {
+        if dropped == NONE {
             heads.remove(key.hash(), id, |id| groups[id].key.hash());
         } else {
-            let hash = random.hash_one(groups[forgotten].identity());
-            others.remove(hash, forgotten, |id| random.hash_one(groups[id].identity()));
+            let hash = random.hash_one(groups[dropped].identity());
+            others.remove(hash, dropped, |id| random.hash_one(groups[id].identity()));
         }
         if next != NONE {
             groups[next].previous = previous;
@@ -186,6 +189,6 @@ impl Groups {
             heads.replace(key.hash(), id, next);
         }
         groups.remove(id);
-        Left::Closed { place, program }
+        Removal::GroupRemoved { lookup, filter }
     }
 }

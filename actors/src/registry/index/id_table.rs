@@ -1,13 +1,13 @@
-//! Hash look-up of records that live elsewhere: four bytes and a control byte each.
+//! A hash table of record numbers: four bytes and a control byte for each record.
 //!
-//! Knows only numbers and hashes; whoever holds the records says which are equal and hashes them again when a shard grows.
+//! Stores only numbers. The owner of the records compares them, and hashes them again when a shard grows or shrinks.
 
 use hashbrown::HashTable;
 
-/// Shards that grow one at a time, so that no insert ever rehashes more than a 64th of a million entries.
+/// Shards grow one at a time: with a million entries, no insert rehashes more than a 64th of them.
 const SHARDS: usize = 64;
 
-/// Numbers of records by the hash of their key. Shrinks as it empties.
+/// Record numbers by the hash of the record's key. Shrinks as it empties.
 pub(super) struct IdTable {
     shards: Box<[HashTable<u32>]>,
 }
@@ -23,19 +23,19 @@ impl IdTable {
         self.shards[shard(hash)].find(hash, |&id| is(id)).copied()
     }
 
-    /// Adds a number whose key is not there yet.
+    /// Adds a record whose key is not in the table yet.
     pub(super) fn insert(&mut self, hash: u64, id: u32, rehash: impl Fn(u32) -> u64) {
         self.shards[shard(hash)].insert_unique(hash, id, |&id| rehash(id));
     }
 
-    /// Puts `new` where `old` was: a record of the same key.
+    /// Replaces `old` with `new`, a record with the same key.
     pub(super) fn replace(&mut self, hash: u64, old: u32, new: u32) {
         if let Some(id) = self.shards[shard(hash)].find_mut(hash, |&id| id == old) {
             *id = new;
         }
     }
 
-    /// Forgets a number. `rehash` is asked for the others when the shard shrinks.
+    /// Removes a record. `rehash` is called for the others if the shard shrinks.
     pub(super) fn remove(&mut self, hash: u64, id: u32, rehash: impl Fn(u32) -> u64) {
         let shard = &mut self.shards[shard(hash)];
         if let Ok(entry) = shard.find_entry(hash, |&other| other == id) {
@@ -52,7 +52,7 @@ impl IdTable {
     }
 }
 
-/// Bits that the tables themselves do not use: they take the lowest for the bucket and the highest seven for the tag.
+/// Uses bits that the tables themselves do not use: they use the lowest ones for the bucket and the top seven for the tag.
 fn shard(hash: u64) -> usize {
     (hash >> 48) as usize % SHARDS
 }
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_found_until_removed_and_the_memory_shrinks_with_them() {
+    fn records_are_found_until_removed_and_memory_shrinks_with_them() {
         let mut table = IdTable::default();
         for id in 0..10_000 {
             table.insert(spread(id), id, spread);

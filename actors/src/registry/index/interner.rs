@@ -1,4 +1,4 @@
-//! One copy of what many share, counted, and forgotten with its last holder.
+//! Reference-counted interning: equal values are stored once and freed with their last holder.
 
 use super::id_table::IdTable;
 use crate::chunked_slab::ChunkedSlab;
@@ -25,13 +25,13 @@ impl<T> Default for Interner<T> {
 }
 
 impl<T: Hash> Interner<T> {
-    /// The number of an equal value. `key` must hash as the value does.
+    /// The number of the value equal to `key`. `key` must hash like the value.
     pub(in crate::registry) fn find<Q: Hash + Equivalent<T> + ?Sized>(&self, key: &Q) -> Option<u32> {
         let hash = self.random.hash_one(key);
         self.table.find(hash, |id| key.equivalent(&self.values[id].value))
     }
 
-    /// Adds a holder to the value equal to `key`, made if there is none.
+    /// Adds a holder to the value equal to `key`, and stores the value first if there is none.
     pub(in crate::registry) fn acquire<Q>(&mut self, key: &Q, make: impl FnOnce() -> T) -> u32
     where
         Q: Hash + Equivalent<T> + ?Sized,
@@ -43,12 +43,12 @@ impl<T: Hash> Interner<T> {
         id
     }
 
-    /// Adds a holder to a value that has one.
+    /// Adds a holder to a value that already has one.
     pub(in crate::registry) fn retain(&mut self, id: u32) {
         self.values[id].holders += 1;
     }
 
-    /// Takes one holder away.
+    /// Removes one holder. The value is freed with its last holder.
     pub(in crate::registry) fn release(&mut self, id: u32) {
         let interned = &mut self.values[id];
         interned.holders -= 1;
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn equal_values_share_a_number_until_the_last_holder_is_gone() {
+    fn equal_values_share_a_number_until_the_last_holder_releases_it() {
         let mut interner: Interner<String> = Interner::default();
         let first = interner.acquire("a", || "a".to_owned());
         let other = interner.acquire("b", || "b".to_owned());

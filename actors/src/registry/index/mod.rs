@@ -1,79 +1,86 @@
-//! Who wants to hear what: the subscriptions of all channels of a node, found without trying each.
+//! The subscription index: finds the subscriptions of a channel that match event data without evaluating each condition.
 //!
-//! Pure: knows conditions and session addresses, no socket, actor or bus. On its way in, a condition becomes a few
-//! look-ups and what then remains to be checked (`cover`, `terms`). A look-up hangs at a place, a (channel, path, kind)
-//! or a bound (`places`, `ranges`), under a fingerprint of place and value (`fingerprint`). Under a key are groups of
-//! subscriptions that share what remains (`programs`) and how they are told (`group`, `groups`); `subscriptions` knows
-//! each one's seats. An emit looks up each value at each indexed path of its channel (`visit`).
+//! Pure: knows conditions and session addresses, but no socket, actor or bus.
 //!
-//! Memory follows the subscriptions: what the last holder leaves is freed, and tables and lists shrink to at most four
-//! times what they hold. A find allocates nothing, but for ranges: a copy of the strings and numbers it compares.
+//! - `plan` and `terms` turn a new subscription's condition into index terms and a residual filter per term.
+//! - `lookups` and `ranges` store what an emit on each channel must look up: one lookup per (channel, path, kind), and the
+//!   bounds of range conditions.
+//! - `term_key` computes the key of a term's posting list.
+//! - `group` and `groups` store the postings under each key. A group is the subscriptions that share a key, a filter and
+//!   a delivery.
+//! - `filters` stores each distinct residual filter once.
+//! - `subscriptions` maps a subscription to its postings.
+//! - `insert` adds a subscription; `evaluate` runs the lookups and filters for an emit.
+//!
+//! Memory follows the number of subscriptions. What the last holder releases is freed, and tables and lists shrink to at
+//! most four times what they hold. A search allocates nothing, except for ranges: those copy the strings and numbers that
+//! they compare.
 
-mod cover;
-mod fingerprint;
+mod evaluate;
+mod filters;
 mod group;
 mod groups;
 mod id_table;
+mod insert;
 pub(super) mod interner;
-mod places;
-mod programs;
+mod lookups;
+mod plan;
 mod ranges;
-mod spots;
 mod subscriptions;
+mod term_key;
 mod terms;
 #[cfg(test)]
 mod tests;
-mod visit;
 
-use crate::condition::{Condition, Effort, document::Document};
+use crate::condition::{Condition, CostBudget, document::Document};
 use crate::ids::{SessionRef, SubscriptionId};
-use cover::Posting;
-use fingerprint::Fingerprints;
-use groups::{Groups, Left};
+use evaluate::{CostLimits, Evaluation, report_members, retry};
+use filters::Filters;
+use groups::{Groups, Removal};
 use hashbrown::HashSet;
-use places::Places;
-use programs::Programs;
+use lookups::Lookups;
+use plan::{PlannedTerm, plan_condition};
 use std::rc::Rc;
 use subscriptions::Subscriptions;
+use term_key::TermKeys;
 use terms::Term;
-use visit::{Steps, Visit, retry, tell};
 
-/// A (project, event) with subscribers on this node; numbered by the registry.
+/// A (project, event) with subscribers on this node. The registry assigns the numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ChannelId(pub u32);
 
-/// How a match is told: the registry's interned (event id, selection, with or without data).
+/// How a match is delivered: the registry's interned (event id, selection, with or without data).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DeliveryId(pub u32);
 
-/// What a find left open: to find out would have taken more steps than an emit may take.
+/// What a search could not decide within the cost limits of an emit.
 #[derive(Debug, Default)]
-#[must_use = "who may have missed something is told so"]
+#[must_use = "subscriptions that may have missed something receive a gap"]
 pub struct Undecided {
-    /// Groups whose program could not be run.
+    /// Groups whose filter was too expensive.
     groups: Vec<u32>,
-    /// Places that could not be looked up.
-    places: HashSet<u32>,
+    /// Lookups that were too expensive.
+    lookups: HashSet<u32>,
 }
 
 impl Undecided {
-    /// Whether everything was found out.
+    /// Whether everything was decided.
     pub fn is_empty(&self) -> bool {
-        self.groups.is_empty() && self.places.is_empty()
+        self.groups.is_empty() && self.lookups.is_empty()
     }
 }
 
 /// The index.
 #[derive(Default)]
 pub struct SubscriptionIndex {
-    fingerprints: Fingerprints,
-    places: Places,
-    programs: Programs,
+    term_keys: TermKeys,
+    lookups: Lookups,
+    filters: Filters,
     groups: Groups,
     subscriptions: Subscriptions,
-    /// Numbers the finds, from 1: what this one has seen carries its number.
+    /// The number of the current search, from 1. Records that a search has seen carry its number.
     emit: u32,
-    steps: Steps,
+    limits: CostLimits,
 }
 
 impl SubscriptionIndex {
@@ -85,37 +92,39 @@ impl SubscriptionIndex {
         delivery: DeliveryId,
         target: SessionRef,
     ) -> SubscriptionId {
-        let postings = match &condition {
-            Some(condition) => cover::cover(condition, &|terms, rest| self.weight(channel, delivery, terms, rest)),
-            None => vec![Posting { term: Term::Always, rest: Rc::new([]) }],
+        let plan = match &condition {
+            Some(condition) => {
+                plan_condition(condition, &|terms, residual| self.estimate_cost(channel, delivery, terms, residual))
+            }
+            None => vec![PlannedTerm { term: Term::Always, residual: Rc::new([]) }],
         };
-        let spots = self.acquire_spots(channel, &postings);
-        SubscriptionId(self.subscribe(&spots, delivery, target))
+        let entries = self.acquire_entries(channel, &plan);
+        SubscriptionId(self.add_subscription(&entries, delivery, target))
     }
 
-    /// Removes a subscription, if it is still `target`'s.
+    /// Removes a subscription if it belongs to `target`.
     pub fn remove(&mut self, id: SubscriptionId, target: SessionRef) -> Option<(ChannelId, DeliveryId)> {
-        let seat = self.subscriptions.first_seat(id.0)?;
-        let (member, place, delivery) = self.groups.at(seat);
+        let posting = self.subscriptions.first_posting(id.0)?;
+        let (member, lookup, delivery) = self.groups.member_at(posting);
         if member.target != target {
             return None;
         }
-        let channel = self.places.channel(place);
-        let SubscriptionIndex { places, programs, groups, subscriptions, .. } = self;
-        subscriptions.close(id.0, |subscriptions, seat| match groups.leave(seat) {
-            Left::Quietly => (),
-            Left::Moved { subscription } => subscriptions.move_to(subscription, seat),
-            Left::Closed { place, program } => {
-                places.release(place);
-                programs.release(program);
+        let channel = self.lookups.channel(lookup);
+        let SubscriptionIndex { lookups, filters, groups, subscriptions, .. } = self;
+        subscriptions.remove(id.0, |subscriptions, posting| match groups.remove_member(posting) {
+            Removal::Simple => (),
+            Removal::Moved { subscription } => subscriptions.move_posting(subscription, posting),
+            Removal::GroupRemoved { lookup, filter } => {
+                lookups.release(lookup);
+                filters.release(filter);
             }
         });
         Some((channel, delivery))
     }
 
-    /// Calls `on_match` once for each subscription of `channel` whose condition the event data meets. Those that were
-    /// found by the same look-up and check and have the same delivery come one after the other; equal conditions
-    /// with one delivery always do. Answers what it could not find out within the bounds of an emit.
+    /// Calls `on_match` once for each subscription of `channel` whose condition matches the event data. Subscriptions
+    /// that were found by the same term and filter and have the same delivery follow each other; equal conditions with
+    /// the same delivery always do. Returns what could not be decided within the cost limits of an emit.
     pub fn find(
         &mut self,
         channel: ChannelId,
@@ -123,84 +132,85 @@ impl SubscriptionIndex {
         on_match: &mut dyn FnMut(DeliveryId, SessionRef),
     ) -> Undecided {
         self.begin_emit();
-        let SubscriptionIndex { fingerprints, places, programs, groups, subscriptions, .. } = self;
-        let (emit, steps) = (self.emit, self.steps);
-        let mut visit = Visit {
-            fingerprints,
-            places,
-            programs,
+        let SubscriptionIndex { term_keys, lookups, filters, groups, subscriptions, .. } = self;
+        let (emit, limits) = (self.emit, self.limits);
+        let mut evaluation = Evaluation {
+            term_keys,
+            lookups,
+            filters,
             groups,
             subscriptions,
             document,
             emit,
-            steps,
+            limits,
             on_match,
             postponed: Vec::new(),
         };
         let mut postponed = Vec::new();
-        for (id, _) in places.of_channel(channel) {
-            if !visit.place(id, &Effort::of(steps.free)) {
+        for (id, _) in lookups.of_channel(channel) {
+            if !evaluation.run_lookup(id, &CostBudget::new(limits.guaranteed)) {
                 postponed.push(id);
             }
         }
-        let places = retry(steps.emit, postponed, |id, effort| visit.place(id, effort));
-        let postponed = std::mem::take(&mut visit.postponed);
-        let groups = retry(steps.emit, postponed, |group, effort| visit.group(group, effort));
-        Undecided { groups, places: places.into_iter().collect() }
+        let lookups = retry(limits.emit, postponed, |id, budget| evaluation.run_lookup(id, budget));
+        let postponed = std::mem::take(&mut evaluation.postponed);
+        let groups = retry(limits.emit, postponed, |group, budget| evaluation.evaluate_group(group, budget));
+        Undecided { groups, lookups: lookups.into_iter().collect() }
     }
 
-    /// Calls `on_subscription` once for each subscription that the last find neither told nor could tell it need not.
-    /// Where a place could not be looked up, looks at every group of the index, once.
+    /// Calls `on_subscription` once for each subscription that the last search neither reported nor ruled out. If a lookup
+    /// is undecided, this scans every group of the index once.
     pub fn for_each_undecided(
         &mut self,
         undecided: &Undecided,
         on_subscription: &mut dyn FnMut(DeliveryId, SessionRef),
     ) {
-        let SubscriptionIndex { places, groups, subscriptions, emit, .. } = self;
+        let SubscriptionIndex { lookups, groups, subscriptions, emit, .. } = self;
         for &group in &undecided.groups {
-            tell(&groups.look(group).0, groups.members(group), subscriptions, *emit, on_subscription);
+            let (identity, _) = groups.identity_and_next(group);
+            report_members(&identity, groups.members(group), subscriptions, *emit, on_subscription);
         }
-        if undecided.places.is_empty() {
+        if undecided.lookups.is_empty() {
             return;
         }
-        for (identity, place, members) in groups.iter() {
-            if undecided.places.contains(&places.listed_of(place)) && !groups.is_visited(identity.key, *emit) {
-                tell(&identity, members, subscriptions, *emit, on_subscription);
+        for (identity, lookup, members) in groups.iter() {
+            if undecided.lookups.contains(&lookups.lookup_of(lookup)) && !groups.is_visited(identity.key, *emit) {
+                report_members(&identity, members, subscriptions, *emit, on_subscription);
             }
         }
     }
 
-    /// Calls `on_subscription` once for each subscription of the channels that `is_meant` picks, whatever its condition.
-    /// Looks at every group of the index, once.
+    /// Calls `on_subscription` once for each subscription of the channels that `is_selected` accepts, whatever its
+    /// condition. Scans every group of the index once.
     pub fn for_each(
         &mut self,
-        is_meant: &dyn Fn(ChannelId) -> bool,
+        is_selected: &dyn Fn(ChannelId) -> bool,
         on_subscription: &mut dyn FnMut(DeliveryId, SessionRef),
     ) {
         self.begin_emit();
-        let SubscriptionIndex { places, groups, subscriptions, emit, .. } = self;
-        let meant = groups.iter().filter(|(_, place, _)| is_meant(places.channel(*place)));
-        for (identity, _, members) in meant {
-            tell(&identity, members, subscriptions, *emit, on_subscription);
+        let SubscriptionIndex { lookups, groups, subscriptions, emit, .. } = self;
+        let selected = groups.iter().filter(|(_, lookup, _)| is_selected(lookups.channel(*lookup)));
+        for (identity, _, members) in selected {
+            report_members(&identity, members, subscriptions, *emit, on_subscription);
         }
     }
 
-    /// Subscriptions held.
+    /// The number of subscriptions.
     pub fn len(&self) -> usize {
         self.subscriptions.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no subscriptions.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Numbers the next find. The numbers come round after 2^32 finds; nothing may then carry an old one.
+    /// Numbers the next search. The counter wraps after 2^32 searches; no record may then carry an old number.
     fn begin_emit(&mut self) {
         self.emit = self.emit.wrapping_add(1);
         if self.emit == 0 {
             self.groups.forget_emits();
-            self.programs.forget_emits();
+            self.filters.forget_emits();
             self.subscriptions.forget_emits();
             self.emit = 1;
         }

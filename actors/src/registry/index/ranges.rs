@@ -1,4 +1,5 @@
-//! Bounds in order: of all `$gt`, `$gte`, `$lt`, `$lte` on a path, those that event data meets, without looking at the others.
+//! Ordered range bounds: finds the `$gt`, `$gte`, `$lt` and `$lte` bounds on a path that event data matches, without
+//! looking at the others.
 
 use super::terms::Side;
 use crate::condition::Literal;
@@ -8,18 +9,18 @@ use std::collections::BTreeMap;
 use std::ops::Bound::Included;
 use std::sync::Arc;
 
-/// One bound on the values of one place. In order, those of one place, side and type stand together.
+/// One bound of a range lookup. In sort order, the bounds of one lookup, side and type are adjacent.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct BoundKey {
-    /// The place (channel and path) that the bound belongs to.
-    pub(super) place: u32,
+    /// The range lookup (channel and path) that the bound belongs to.
+    pub(super) lookup: u32,
     side: Side,
     bound: Scalar,
-    /// Of two at one value, whether the one that lies further up: `>` after `>=`, `<=` after `<`.
+    /// Orders the two bounds at one value: `>` after `>=`, and `<=` after `<`.
     above: bool,
 }
 
-/// What bounds compare with, and the ends of each type's part of the order.
+/// The value of a bound, and markers for the ends of each type's section of the order.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Scalar {
     NumbersBegin,
@@ -31,8 +32,8 @@ enum Scalar {
 
 impl BoundKey {
     /// `None` for a bound that is neither a number nor a string.
-    pub(super) fn new(place: u32, side: Side, inclusive: bool, bound: &Literal) -> Option<BoundKey> {
-        Some(BoundKey { place, side, bound: Scalar::of(bound.clone())?, above: (side == Side::Upper) == inclusive })
+    pub(super) fn new(lookup: u32, side: Side, inclusive: bool, bound: &Literal) -> Option<BoundKey> {
+        Some(BoundKey { lookup, side, bound: Scalar::of(bound.clone())?, above: (side == Side::Upper) == inclusive })
     }
 }
 
@@ -46,8 +47,8 @@ impl Scalar {
     }
 }
 
-/// The least and the greatest number and string at a path. They decide: a lower bound is met by some value exactly
-/// if the greatest meets it, so that an array of 100,000 elements still costs one walk.
+/// The least and the greatest number and string at a path. They are enough: some value matches a lower bound exactly if the
+/// greatest value does. So an array of 100,000 elements takes one scan of the bounds.
 #[derive(Default)]
 pub(super) struct Extremes {
     numbers: Option<(Number, Number)>,
@@ -55,7 +56,7 @@ pub(super) struct Extremes {
 }
 
 impl Extremes {
-    /// Takes one more value into account.
+    /// Adds a value.
     pub(super) fn add(&mut self, value: Value<'_>) {
         match value.ordered() {
             Some(Literal::Number(number)) => widen(&mut self.numbers, number),
@@ -64,23 +65,28 @@ impl Extremes {
         }
     }
 
-    /// Calls `on_bound` for each bound on `place` that some value meets, once.
-    pub(super) fn for_each_met(self, place: u32, bounds: &BTreeMap<Arc<BoundKey>, u32>, on_bound: &mut dyn FnMut(u32)) {
-        let mut walk = |side, from, to| {
-            let end = |bound, above| BoundKey { place, side, bound, above };
-            // At the least value `<=` is met and `<` is not, at the greatest `>=` is met and `>` is not. The walk's
-            // other end is no real bound.
+    /// Calls `on_bound` once for each bound of `lookup` that some value matches.
+    pub(super) fn for_each_matching(
+        self,
+        lookup: u32,
+        bounds: &BTreeMap<Arc<BoundKey>, u32>,
+        on_bound: &mut dyn FnMut(u32),
+    ) {
+        let mut scan = |side, from, to| {
+            let end = |bound, above| BoundKey { lookup, side, bound, above };
+            // The least value matches `<=` but not `<`, and the greatest matches `>=` but not `>`. The other end of the scan
+            // is a marker, not a bound.
             let (from, to) = (end(from, side == Side::Upper), end(to, false));
-            let met = bounds.range::<BoundKey, _>((Included(&from), Included(&to)));
-            met.for_each(|(_, &bound)| on_bound(bound));
+            let matching = bounds.range::<BoundKey, _>((Included(&from), Included(&to)));
+            matching.for_each(|(_, &bound)| on_bound(bound));
         };
         if let Some((least, greatest)) = self.numbers {
-            walk(Side::Lower, Scalar::NumbersBegin, Scalar::Number(greatest));
-            walk(Side::Upper, Scalar::Number(least), Scalar::StringsBegin);
+            scan(Side::Lower, Scalar::NumbersBegin, Scalar::Number(greatest));
+            scan(Side::Upper, Scalar::Number(least), Scalar::StringsBegin);
         }
         if let Some((least, greatest)) = self.strings {
-            walk(Side::Lower, Scalar::StringsBegin, Scalar::String(greatest));
-            walk(Side::Upper, Scalar::String(least), Scalar::StringsEnd);
+            scan(Side::Lower, Scalar::StringsBegin, Scalar::String(greatest));
+            scan(Side::Upper, Scalar::String(least), Scalar::StringsEnd);
         }
     }
 }

@@ -1,79 +1,80 @@
-//! Which seats a subscription has: one for nearly all, several for an `$in` or `$or`.
+//! The postings of each subscription: one for nearly all subscriptions, several for an `$in` or `$or`.
 
-use super::group::Seat;
+use super::group::Posting;
 use crate::chunked_slab::{ChunkedSlab, NONE};
 
 /// All subscriptions, by number.
 #[derive(Default)]
 pub(super) struct Subscriptions {
     records: ChunkedSlab<Record>,
-    several: ChunkedSlab<Several>,
+    multiple: ChunkedSlab<Multiple>,
 }
 
-/// Twelve bytes.
+/// 12 bytes.
 enum Record {
-    One(Seat),
-    Several(u32),
+    One(Posting),
+    Multiple(u32),
 }
 
-struct Several {
-    /// Invariant: at most one seat in any group.
-    seats: Box<[Seat]>,
-    /// The emit that last told the subscription.
-    told: u32,
+struct Multiple {
+    /// Invariant: at most one posting in any group.
+    postings: Box<[Posting]>,
+    /// The emit that last reported the subscription.
+    reported: u32,
 }
 
 impl Subscriptions {
-    /// Adds a subscription, whose number its members need before there are seats: [`Subscriptions::sit`] must follow.
-    pub(super) fn open(&mut self) -> u32 {
-        self.records.insert(Record::One(Seat { group: NONE, position: 0 }))
+    /// Adds a subscription without postings, because its members need its number first. The caller must then call
+    /// [`Subscriptions::set_postings`].
+    pub(super) fn reserve(&mut self) -> u32 {
+        self.records.insert(Record::One(Posting { group: NONE, position: 0 }))
     }
 
-    /// Gives a new subscription its seats, at least one.
-    pub(super) fn sit(&mut self, id: u32, seats: &[Seat]) {
-        self.records[id] = match *seats {
-            [seat] => Record::One(seat),
-            _ => Record::Several(self.several.insert(Several { seats: seats.into(), told: 0 })),
+    /// Sets the postings of a new subscription, at least one.
+    pub(super) fn set_postings(&mut self, id: u32, postings: &[Posting]) {
+        self.records[id] = match *postings {
+            [posting] => Record::One(posting),
+            _ => Record::Multiple(self.multiple.insert(Multiple { postings: postings.into(), reported: 0 })),
         };
     }
 
-    /// The first of its seats.
-    pub(super) fn first_seat(&self, id: u32) -> Option<Seat> {
+    /// The first posting of a subscription.
+    pub(super) fn first_posting(&self, id: u32) -> Option<Posting> {
         match *self.records.get(id)? {
-            Record::One(seat) => Some(seat),
-            Record::Several(several) => self.several[several].seats.first().copied(),
+            Record::One(posting) => Some(posting),
+            Record::Multiple(multiple) => self.multiple[multiple].postings.first().copied(),
         }
     }
 
-    /// Ends a subscription and calls `on_seat` with each of its seats.
-    pub(super) fn close(&mut self, id: u32, mut on_seat: impl FnMut(&mut Self, Seat)) {
+    /// Removes a subscription and calls `on_posting` with each of its postings.
+    pub(super) fn remove(&mut self, id: u32, mut on_posting: impl FnMut(&mut Self, Posting)) {
         match self.records.remove(id) {
-            Some(Record::One(seat)) => on_seat(self, seat),
-            Some(Record::Several(several)) => {
-                let seats = self.several.remove(several).map(|several| several.seats);
-                seats.iter().flatten().for_each(|seat| on_seat(self, *seat));
+            Some(Record::One(posting)) => on_posting(self, posting),
+            Some(Record::Multiple(multiple)) => {
+                let postings = self.multiple.remove(multiple).map(|multiple| multiple.postings);
+                postings.iter().flatten().for_each(|posting| on_posting(self, *posting));
             }
             None => (),
         }
     }
 
-    /// Takes note that a subscription now sits at `seat` of that group.
-    pub(super) fn move_to(&mut self, id: u32, seat: Seat) {
+    /// Records that a subscription moved to `posting` within its group.
+    pub(super) fn move_posting(&mut self, id: u32, posting: Posting) {
         match &mut self.records[id] {
-            Record::One(old) => *old = seat,
-            Record::Several(several) => {
-                let seats = self.several[*several].seats.iter_mut();
-                let own = seats.filter(|old| old.group == seat.group);
-                own.for_each(|old| *old = seat);
+            Record::One(old) => *old = posting,
+            Record::Multiple(multiple) => {
+                let postings = self.multiple[*multiple].postings.iter_mut();
+                let own = postings.filter(|old| old.group == posting.group);
+                own.for_each(|old| *old = posting);
             }
         }
     }
 
-    /// Whether this emit has not told the subscription yet; from now on it has.
-    pub(super) fn tell_first(&mut self, id: u32, emit: u32) -> bool {
+    /// Marks a subscription as reported by this emit. Returns false if it was marked before.
+    pub(super) fn mark_reported(&mut self, id: u32, emit: u32) -> bool {
         match self.records[id] {
             Record::One(_) => true,
-            Record::Several(several) => std::mem::replace(&mut self.several[several].told, emit) != emit,
+            Record::Multiple(multiple) => std::mem::replace(&mut self.multiple[multiple].reported, emit) != emit,
         }
     }
 
@@ -81,13 +82,13 @@ impl Subscriptions {
         self.records.len()
     }
 
-    /// Forgets which emits were seen.
+    /// Resets the emit numbers of all subscriptions.
     pub(super) fn forget_emits(&mut self) {
-        self.several.iter_mut().for_each(|several| several.told = 0);
+        self.multiple.iter_mut().for_each(|multiple| multiple.reported = 0);
     }
 
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
-        self.records.len() + self.several.len() == 0
+        self.records.len() + self.multiple.len() == 0
     }
 }

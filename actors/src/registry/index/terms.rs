@@ -1,31 +1,31 @@
-//! What of a single predicate can be looked up.
+//! Index terms of a single predicate.
 //!
-//! Only what must hold for the predicate to hold becomes a term, and never an equality that missing data meets too
-//! (null). `$ne`, `$nin`, `$not` and what stands inside `$elemMatch` never do.
+//! A predicate has a term only if all data that matches the predicate matches the term. There is never a term for an
+//! equality that missing data matches too (null), for `$ne`, `$nin` and `$not`, or for what is inside `$elemMatch`.
 
 use crate::condition::{ListItem, Literal, Path, Predicate};
 
-/// Kinds of look-up, the most selective first.
+/// Kinds of index terms, the most selective first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Class {
-    /// One hash look-up per value at the path.
+pub(super) enum TermKind {
+    /// One hash lookup per value at the path.
     Equal,
-    /// A walk over the bounds that the values at the path meet.
+    /// A scan of the bounds that the values at the path match.
     Ranged,
-    /// Every emit with something at the path.
+    /// Matches every emit that has a value at the path.
     Present,
-    /// Every emit.
+    /// Matches every emit.
     Always,
 }
 
-/// Which end of a range a bound is.
+/// Whether a bound is the lower or the upper end of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Side {
     Lower,
     Upper,
 }
 
-/// What is looked up.
+/// An index term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Term<'c> {
     /// The path has this value, which is not null.
@@ -37,13 +37,13 @@ pub(super) enum Term<'c> {
         inclusive: bool,
         bound: &'c Literal,
     },
-    /// The path leads somewhere.
+    /// The path has a value.
     Present(&'c Path),
     Always,
 }
 
 impl<'c> Term<'c> {
-    /// Where it looks, if it looks anywhere.
+    /// The path of the term, unless it is `Always`.
     pub(super) fn path(&self) -> Option<&'c Path> {
         match self {
             Term::Equal(path, _) | Term::Ranged { path, .. } | Term::Present(path) => Some(path),
@@ -51,18 +51,18 @@ impl<'c> Term<'c> {
         }
     }
 
-    pub(super) fn class(&self) -> Class {
+    pub(super) fn kind(&self) -> TermKind {
         match self {
-            Term::Equal(..) => Class::Equal,
-            Term::Ranged { .. } => Class::Ranged,
-            Term::Present(_) => Class::Present,
-            Term::Always => Class::Always,
+            Term::Equal(..) => TermKind::Equal,
+            Term::Ranged { .. } => TermKind::Ranged,
+            Term::Present(_) => TermKind::Present,
+            Term::Always => TermKind::Always,
         }
     }
 }
 
-/// Terms of which one holds whenever the predicate does, and whether the reverse is true too. `None`: data without
-/// the path may meet the predicate.
+/// Terms of which at least one matches whenever the predicate matches, and whether the reverse is also true. `None` if data
+/// without the path may match the predicate.
 pub(super) fn terms_of<'c>(path: &'c Path, predicate: &'c Predicate) -> Option<(Vec<Term<'c>>, bool)> {
     let present = Some((vec![Term::Present(path)], false));
     match predicate {
@@ -76,7 +76,7 @@ pub(super) fn terms_of<'c>(path: &'c Path, predicate: &'c Predicate) -> Option<(
             _ if items.iter().any(is_null) => None,
             _ => present,
         },
-        // Every item must be there: one that is a value will do.
+        // Every item must be present, so the term of one value is enough.
         Predicate::All(items) => match items.iter().find_map(value_of) {
             Some(value) => Some((vec![Term::Equal(path, value)], false)),
             None if items.iter().all(is_null) => None,
@@ -97,7 +97,7 @@ pub(super) fn terms_of<'c>(path: &'c Path, predicate: &'c Predicate) -> Option<(
     }
 }
 
-/// Numbers and strings are ordered; of the other types a bound only says that there must be something.
+/// Numbers and strings have range terms. For other types, a bound only implies that the path has a value.
 fn range_of<'c>(path: &'c Path, side: Side, inclusive: bool, bound: &'c Literal) -> Option<(Vec<Term<'c>>, bool)> {
     match bound {
         Literal::Null => None,
@@ -109,7 +109,7 @@ fn range_of<'c>(path: &'c Path, side: Side, inclusive: bool, bound: &'c Literal)
     }
 }
 
-/// The items, if every one is a value and none is null.
+/// The values of the items, if every item is a value and none is null.
 fn values_of(items: &[ListItem]) -> Option<Vec<&Literal>> {
     items.iter().map(value_of).collect()
 }

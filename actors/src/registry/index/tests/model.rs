@@ -1,4 +1,4 @@
-//! Random conditions, event data and comings and goings: the index must tell whom the plain loop tells.
+//! Random conditions, event data, subscriptions and removals: the index must match what a plain loop matches.
 
 use super::random::{criteria, data};
 use super::*;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::strategy::ValueTree;
 
-/// One subscription as the plain loop knows it.
+/// A subscription in the plain loop.
 struct Plain {
     id: SubscriptionId,
     channel: ChannelId,
@@ -17,8 +17,8 @@ struct Plain {
 }
 
 impl Plain {
-    fn is_met(&self, document: &Document<'_>) -> bool {
-        let matches = |condition: &Condition| condition.matches(document, &Effort::default()) == Some(true);
+    fn matches(&self, document: &Document<'_>) -> bool {
+        let matches = |condition: &Condition| condition.matches(document, &CostBudget::default()) == Some(true);
         self.condition.as_ref().is_none_or(matches)
     }
 }
@@ -30,8 +30,8 @@ enum Step {
         condition: Option<String>,
         delivery: u32,
     },
-    /// One more like one that there is.
-    Join(Index),
+    /// Adds a subscription equal to an existing one.
+    Duplicate(Index),
     Unsubscribe(Index),
     Emit {
         channel: u32,
@@ -43,13 +43,13 @@ fn step() -> impl Strategy<Value = Step> {
     let subscribe = (0..3u32, prop::option::weighted(0.95, criteria()), 0..2u32);
     prop_oneof![
         5 => subscribe.prop_map(|(channel, condition, delivery)| Step::Subscribe { channel, condition, delivery }),
-        2 => any::<Index>().prop_map(Step::Join),
+        2 => any::<Index>().prop_map(Step::Duplicate),
         2 => any::<Index>().prop_map(Step::Unsubscribe),
         5 => (0..3u32, data()).prop_map(|(channel, data)| Step::Emit { channel, data }),
     ]
 }
 
-/// The index and the loop, side by side.
+/// The index and the plain loop.
 #[derive(Default)]
 struct Both {
     index: SubscriptionIndex,
@@ -61,7 +61,7 @@ impl Both {
     fn take(&mut self, step: &Step) -> Result<(), TestCaseError> {
         match step {
             Step::Subscribe { channel, condition, delivery } => {
-                // One in a while is no condition.
+                // Some random criteria are not valid conditions.
                 let condition = condition.as_deref().map(Condition::parse).transpose();
                 if let Ok(condition) = condition {
                     self.subscribe(ChannelId(*channel), condition, DeliveryId(*delivery));
@@ -69,9 +69,9 @@ impl Both {
                 Ok(())
             }
             Step::Emit { channel, data } => self.emit(ChannelId(*channel), data),
-            Step::Join(_) | Step::Unsubscribe(_) if self.plain.is_empty() => Ok(()),
+            Step::Duplicate(_) | Step::Unsubscribe(_) if self.plain.is_empty() => Ok(()),
             Step::Unsubscribe(which) => self.unsubscribe(which.index(self.plain.len())),
-            Step::Join(which) => {
+            Step::Duplicate(which) => {
                 let Plain { channel, condition, delivery, .. } = which.get(&self.plain);
                 self.subscribe(*channel, condition.clone(), *delivery);
                 Ok(())
@@ -87,33 +87,34 @@ impl Both {
     }
 
     fn unsubscribe(&mut self, position: usize) -> Result<(), TestCaseError> {
-        let gone = self.plain.swap_remove(position);
-        let stranger = session(0);
-        prop_assert_eq!(self.index.remove(gone.id, stranger), None);
-        let removed = self.index.remove(gone.id, gone.target);
-        prop_assert_eq!(removed, Some((gone.channel, gone.delivery)));
+        let removed_plain = self.plain.swap_remove(position);
+        let other_session = session(0);
+        prop_assert_eq!(self.index.remove(removed_plain.id, other_session), None);
+        let removed = self.index.remove(removed_plain.id, removed_plain.target);
+        prop_assert_eq!(removed, Some((removed_plain.channel, removed_plain.delivery)));
         Ok(())
     }
 
     fn emit(&mut self, channel: ChannelId, data: &str) -> Result<(), TestCaseError> {
-        let document = Document::parse(data).expect("made valid");
-        let (mut found, mut open) = (Vec::new(), Vec::new());
-        let undecided = self.index.find(channel, &document, &mut |delivery, target| found.push((target, delivery.0)));
-        self.index.for_each_undecided(&undecided, &mut |delivery, target| open.push((target, delivery.0)));
-        prop_assert!(open.is_empty() || self.index.steps.emit < bounds::EMIT_STEPS);
-        prop_assert!(!undecided.is_empty() || open.is_empty());
-        // Each is another session: what is left open is the channel's own, and told once, either so or so.
-        for one in &open {
+        let document = Document::parse(data).expect("valid event data");
+        let (mut found, mut undecided) = (Vec::new(), Vec::new());
+        let result = self.index.find(channel, &document, &mut |delivery, target| found.push((target, delivery.0)));
+        self.index.for_each_undecided(&result, &mut |delivery, target| undecided.push((target, delivery.0)));
+        prop_assert!(undecided.is_empty() || self.index.limits.emit < bounds::EMIT_COST);
+        prop_assert!(!result.is_empty() || undecided.is_empty());
+        // Each subscription has its own session. An undecided one belongs to the channel and is reported once: as a match
+        // or as undecided.
+        for one in &undecided {
             let plain = self.plain.iter().find(|plain| plain.target == one.0).expect("subscribed");
             prop_assert_eq!(plain.channel, channel);
-            if plain.is_met(&document) || found.contains(one) {
+            if plain.matches(&document) || found.contains(one) {
                 found.push(*one);
             }
         }
-        open.sort_unstable();
-        prop_assert!(open.windows(2).all(|pair| pair[0] != pair[1]), "left open twice");
+        undecided.sort_unstable();
+        prop_assert!(undecided.windows(2).all(|pair| pair[0] != pair[1]), "reported as undecided twice");
         found.sort_unstable();
-        let expected = self.plain.iter().filter(|plain| plain.channel == channel && plain.is_met(&document));
+        let expected = self.plain.iter().filter(|plain| plain.channel == channel && plain.matches(&document));
         let expected = expected.map(|plain| (plain.target, plain.delivery.0));
         let mut expected: Vec<_> = expected.collect();
         expected.sort_unstable();
@@ -125,17 +126,17 @@ impl Both {
 
 proptest! {
     #[test]
-    fn the_index_tells_whom_the_plain_loop_tells(steps in prop::collection::vec(step(), 1..60)) {
+    fn the_index_matches_what_the_plain_loop_matches(steps in prop::collection::vec(step(), 1..60)) {
         run(Both::default(), &steps)?;
     }
 
     #[test]
-    fn what_the_index_has_no_steps_for_is_left_open_and_nothing_else(
+    fn only_what_exceeds_the_cost_limits_stays_undecided(
         steps in prop::collection::vec(step(), 1..60),
-        free in 0..6usize,
+        guaranteed in 0..6usize,
         emit in 0..20usize,
     ) {
-        let index = SubscriptionIndex { steps: Steps { free, emit }, ..SubscriptionIndex::default() };
+        let index = SubscriptionIndex { limits: CostLimits { guaranteed, emit }, ..SubscriptionIndex::default() };
         run(Both { index, ..Both::default() }, &steps)?;
     }
 }
@@ -152,7 +153,7 @@ fn run(mut both: Both, steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn most_random_criteria_are_conditions() {
+fn most_random_criteria_are_valid() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let parsed = (0..500).filter(|_| {
         let text = criteria().new_tree(&mut runner).expect("a strategy without filters").current();

@@ -1,4 +1,4 @@
-//! Random criteria and event data as text, over few paths and values, so that they meet.
+//! Random criteria and event data as text. There are few paths and values, so that they often match.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -82,7 +82,7 @@ fn operator() -> impl Strategy<Value = String> {
     prop_oneof![2 => leaf, 1 => nested]
 }
 
-/// Criteria as text; one in a while is none that `parse` takes.
+/// Criteria as text. Some of them are not valid conditions.
 pub(super) fn criteria() -> impl Strategy<Value = String> {
     let field = prop_oneof![
         3 => (path(), small_value()).prop_map(|(path, value)| format!(r#""{path}":{value}"#)),

@@ -1,4 +1,5 @@
-//! The channels with subscribers on this node: joined with the first one, left a while after the last one went.
+//! The channels with subscribers on this node. A channel is joined for its first subscriber and left some time after its
+//! last subscriber is gone.
 
 use super::index::ChannelId;
 use crate::bus::ChannelKey;
@@ -7,11 +8,11 @@ use hashbrown::HashMap;
 
 struct Channel {
     key: ChannelKey,
-    /// Subscriptions, and those that wait for the channel to be joined.
+    /// Subscriptions, including those that wait for the channel to be joined.
     subscribers: usize,
     is_joined: bool,
-    /// The number of the last time that its last subscriber went.
-    emptying: u64,
+    /// The number of the last time when the channel became empty.
+    emptied_at: u64,
 }
 
 /// See the module.
@@ -19,31 +20,36 @@ struct Channel {
 pub(super) struct Channels {
     ids: HashMap<ChannelKey, ChannelId>,
     channels: ChunkedSlab<Channel>,
-    /// Channels whose last subscriber went since the last look, each with the number of that time.
+    /// Channels that became empty since the last call of [`Channels::take_empty`], each with the number of that time.
     emptied: Vec<(ChannelId, u64)>,
-    /// Those of the look before: left at the next one, unless somebody came back meanwhile.
+    /// Channels that became empty before that. They are left at the next call unless a subscriber came back.
     idle: Vec<(ChannelId, u64)>,
-    emptyings: u64,
+    empty_count: u64,
 }
 
 impl Channels {
-    /// Adds a subscriber, or one that waits for the bus: the channel is not left meanwhile.
-    pub fn enter(&mut self, key: &ChannelKey) -> ChannelId {
+    /// Adds a subscriber, or one that waits for the channel to be joined. The channel is not left as long as it has one.
+    pub fn add_subscriber(&mut self, key: &ChannelKey) -> ChannelId {
         let id = *self.ids.entry_ref(key).or_insert_with(|| {
-            ChannelId(self.channels.insert(Channel { key: key.clone(), subscribers: 0, is_joined: false, emptying: 0 }))
+            ChannelId(self.channels.insert(Channel {
+                key: key.clone(),
+                subscribers: 0,
+                is_joined: false,
+                emptied_at: 0,
+            }))
         });
         self.channels[id.0].subscribers += 1;
         id
     }
 
-    /// Takes a subscriber away.
-    pub fn exit(&mut self, id: ChannelId) {
+    /// Removes a subscriber.
+    pub fn remove_subscriber(&mut self, id: ChannelId) {
         let channel = &mut self.channels[id.0];
         channel.subscribers -= 1;
         if channel.subscribers == 0 {
-            self.emptyings += 1;
-            channel.emptying = self.emptyings;
-            self.emptied.push((id, self.emptyings));
+            self.empty_count += 1;
+            channel.emptied_at = self.empty_count;
+            self.emptied.push((id, self.empty_count));
         }
     }
 
@@ -52,27 +58,27 @@ impl Channels {
         self.channels[id.0].is_joined
     }
 
-    /// Notes that the bus has joined the channel.
+    /// Records that the bus has joined the channel.
     pub fn note_joined(&mut self, id: ChannelId) {
         self.channels[id.0].is_joined = true;
     }
 
-    /// The channel, if somebody here may hear it.
+    /// The channel, if it has or recently had subscribers on this node.
     pub fn find(&self, key: &ChannelKey) -> Option<ChannelId> {
         self.ids.get(key).copied()
     }
 
-    /// Subscribers of a channel.
+    /// The number of subscribers of a channel.
     pub fn subscribers(&self, id: ChannelId) -> usize {
         self.channels[id.0].subscribers
     }
 
-    /// Forgets the channels that have had no subscriber since before the last call; the caller leaves them on the bus.
+    /// Removes the channels that have had no subscriber since before the previous call. The caller leaves them on the bus.
     pub fn take_empty(&mut self) -> Vec<ChannelKey> {
         let mut left = Vec::new();
         let due = std::mem::replace(&mut self.idle, std::mem::take(&mut self.emptied));
-        for (id, emptying) in due {
-            let still_empty = |channel: &Channel| channel.subscribers == 0 && channel.emptying == emptying;
+        for (id, emptied_at) in due {
+            let still_empty = |channel: &Channel| channel.subscribers == 0 && channel.emptied_at == emptied_at;
             if !self.channels.get(id.0).is_some_and(still_empty) {
                 continue;
             }
@@ -87,7 +93,7 @@ impl Channels {
         left
     }
 
-    /// How many there are.
+    /// The number of channels.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -102,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_is_left_only_when_nobody_came_back() {
+    fn a_channel_is_left_only_if_no_subscriber_came_back() {
         let mut channels = Channels::default();
-        let id = channels.enter(&key("a"));
-        channels.exit(id);
-        assert_eq!(channels.enter(&key("a")), id);
+        let id = channels.add_subscriber(&key("a"));
+        channels.remove_subscriber(id);
+        assert_eq!(channels.add_subscriber(&key("a")), id);
         assert!(channels.take_empty().is_empty());
-        channels.exit(id);
+        channels.remove_subscriber(id);
         assert!(channels.take_empty().is_empty());
         assert_eq!(channels.take_empty(), [key("a")]);
         assert_eq!(channels.find(&key("a")), None);
@@ -116,14 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_was_left_is_not_joined_when_it_is_entered_again() {
+    fn a_channel_that_was_left_must_be_joined_again() {
         let mut channels = Channels::default();
-        let id = channels.enter(&key("a"));
+        let id = channels.add_subscriber(&key("a"));
         channels.note_joined(id);
-        channels.exit(id);
+        channels.remove_subscriber(id);
         channels.take_empty();
         channels.take_empty();
-        let id = channels.enter(&key("a"));
+        let id = channels.add_subscriber(&key("a"));
         assert!(!channels.is_joined(id));
     }
 
@@ -131,8 +137,8 @@ mod tests {
     fn a_channel_that_empties_twice_is_left_once() {
         let mut channels = Channels::default();
         for _ in 0..2 {
-            let id = channels.enter(&key("a"));
-            channels.exit(id);
+            let id = channels.add_subscriber(&key("a"));
+            channels.remove_subscriber(id);
         }
         assert_eq!(channels.take_empty().len(), 0);
         assert_eq!(channels.take_empty().len(), 1);

@@ -1,5 +1,5 @@
-//! The distinct ways in which matches are told, interned: sessions that subscribe alike share one, and one emit builds
-//! one frame for each.
+//! The distinct deliveries (event id, selection, with or without data), interned. Subscriptions with equal deliveries share
+//! one, and a publication builds one frame for each.
 
 use super::index::DeliveryId;
 use super::index::interner::Interner;
@@ -10,7 +10,7 @@ use crate::protocol::messages::{self, EventId, WriteData};
 use crate::session::request::Delivery;
 use bytes::Bytes;
 
-/// What a notification holds beside its event data, about.
+/// Approximate size of a notification without its event data and event name.
 const ENVELOPE_BYTES: usize = 128;
 
 /// See the module.
@@ -18,22 +18,22 @@ const ENVELOPE_BYTES: usize = 128;
 pub(super) struct Deliveries(Interner<Delivery>);
 
 impl Deliveries {
-    /// The id of a delivery, held once more.
+    /// The id of a delivery. Adds a holder.
     pub fn intern(&mut self, delivery: &Delivery) -> DeliveryId {
         DeliveryId(self.0.acquire(delivery, || delivery.clone()))
     }
 
-    /// Lets one hold of a delivery go.
+    /// Removes a holder of a delivery.
     pub fn release(&mut self, id: DeliveryId) {
         self.0.release(id.0);
     }
 
-    /// The event id that a delivery is told under.
+    /// The event id in the notifications of a delivery.
     pub fn event_id(&self, id: DeliveryId) -> EventId {
         self.0[id.0].event_id
     }
 
-    /// The whole frame that tells `document`, the data of an emit of `event`.
+    /// The complete frame of a notification of `event` with `document` as its data.
     pub fn build_frame(&self, id: DeliveryId, event: &str, document: &Document<'_>) -> Bytes {
         let delivery = &self.0[id.0];
         let mut frame = TextFrameBuilder::with_capacity(ENVELOPE_BYTES + event.len() + document.text().len());
@@ -47,7 +47,7 @@ impl Deliveries {
     }
 }
 
-/// The whole frame that says that notifications may have been missed.
+/// The complete frame of a `GAP`: notifications may have been missed.
 pub(super) fn build_gap_frame(event_id: EventId, reason: GapReason) -> Bytes {
     let mut frame = TextFrameBuilder::with_capacity(ENVELOPE_BYTES);
     messages::write_gap(frame.buffer(), event_id, reason);

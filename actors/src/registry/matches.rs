@@ -1,17 +1,18 @@
-//! Who is told what of an emit, gathered so that each frame is built once and each hub told once.
+//! The matches of one publication, grouped by delivery so that each frame is built once, and by worker so that each hub
+//! receives one message.
 
 use super::index::DeliveryId;
 use crate::ids::SessionRef;
 use hashbrown::HashMap;
 use std::collections::VecDeque;
 
-/// For each worker, its sessions.
-pub(super) struct ByWorker(pub Vec<Vec<SessionRef>>);
+/// Sessions grouped by their worker.
+pub(super) struct SessionsByWorker(pub Vec<Vec<SessionRef>>);
 
-impl ByWorker {
-    /// Nobody yet.
-    pub fn new(workers: usize) -> ByWorker {
-        ByWorker(vec![Vec::new(); workers])
+impl SessionsByWorker {
+    /// No sessions.
+    pub fn new(workers: usize) -> SessionsByWorker {
+        SessionsByWorker(vec![Vec::new(); workers])
     }
 
     /// Adds a session, if its worker is known.
@@ -22,57 +23,57 @@ impl ByWorker {
     }
 }
 
-/// What a subscription is told of an emit.
+/// The result of matching a subscription with a publication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Its condition is met: a notification.
-    Met,
-    /// To find out whether it is would have taken too much: a gap.
+    /// The condition matches: the subscription receives a notification.
+    Matched,
+    /// The condition was too expensive to evaluate: the subscription receives a gap.
     Undecided,
 }
 
-/// One way of telling an emit, and who is told so.
+/// The sessions that receive the same frame.
 pub(super) struct Match {
     pub verdict: Verdict,
     pub delivery: DeliveryId,
-    pub sessions: ByWorker,
+    pub sessions: SessionsByWorker,
 }
 
-/// Subscriptions of one verdict, by delivery.
-pub(super) struct Gathering {
+/// Collects the subscriptions of one verdict, grouped by delivery.
+pub(super) struct MatchCollector {
     verdict: Verdict,
     workers: usize,
     pub matches: VecDeque<Match>,
-    /// Subscriptions gathered.
+    /// Subscriptions collected.
     pub count: usize,
-    places: HashMap<DeliveryId, usize>,
+    positions: HashMap<DeliveryId, usize>,
     last: Option<(DeliveryId, usize)>,
 }
 
-impl Gathering {
-    /// Nobody yet.
-    pub fn new(verdict: Verdict, workers: usize) -> Gathering {
-        Gathering { verdict, workers, matches: VecDeque::new(), count: 0, places: HashMap::new(), last: None }
+impl MatchCollector {
+    /// A collector without subscriptions.
+    pub fn new(verdict: Verdict, workers: usize) -> MatchCollector {
+        MatchCollector { verdict, workers, matches: VecDeque::new(), count: 0, positions: HashMap::new(), last: None }
     }
 
     /// Adds a subscription.
     pub fn add(&mut self, delivery: DeliveryId, session: SessionRef) {
         self.count += 1;
-        // Most of an event's subscribers are told alike: the last one's place is usually the next one's.
-        let place = match self.last {
-            Some((last, place)) if last == delivery => place,
-            _ => self.place(delivery),
+        // Most subscribers of an event have the same delivery, so the next position is usually the last one.
+        let position = match self.last {
+            Some((last, position)) if last == delivery => position,
+            _ => self.find_or_add(delivery),
         };
-        self.matches[place].sessions.push(session);
+        self.matches[position].sessions.push(session);
     }
 
-    fn place(&mut self, delivery: DeliveryId) -> usize {
-        let Gathering { verdict, workers, matches, places, .. } = self;
-        let place = *places.entry(delivery).or_insert_with(|| {
-            matches.push_back(Match { verdict: *verdict, delivery, sessions: ByWorker::new(*workers) });
+    fn find_or_add(&mut self, delivery: DeliveryId) -> usize {
+        let MatchCollector { verdict, workers, matches, positions, .. } = self;
+        let position = *positions.entry(delivery).or_insert_with(|| {
+            matches.push_back(Match { verdict: *verdict, delivery, sessions: SessionsByWorker::new(*workers) });
             matches.len() - 1
         });
-        self.last = Some((delivery, place));
-        place
+        self.last = Some((delivery, position));
+        position
     }
 }

@@ -1,18 +1,19 @@
-//! Who subscribes to what on this node, and what each is told of an emit.
+//! The registry: all subscriptions of this node, and the matching of publications with them.
 //!
-//! One actor on the bus arbiter. Sessions ask through their hubs (`Requests`), the bus hands it what was published; it
-//! matches through `index/`, builds each frame once per distinct delivery and tells each hub in one message. It
-//! never writes to sockets.
+//! One actor on the bus arbiter. Hubs send it the requests of their sessions (`Requests`), and the bus sends it
+//! publications. It finds the matching subscriptions with `index/`, builds one frame per distinct delivery, and sends each
+//! hub one message (`Dispatch`). It never writes to sockets.
 
 mod channels;
 mod deliveries;
+mod dispatch;
 pub mod index;
 mod matches;
 mod on_missed;
 mod on_published;
 
 use crate::backpressure::FanOut;
-use crate::bus::{BusError, ChannelKey, Missed, Published, SharedBus, Subscriber};
+use crate::bus::{BusError, ChannelKey, SharedBus, Subscriber};
 use crate::counters::Counters;
 use crate::hub::SessionHub;
 use crate::hub::messages::{Answer, Answers, HubStarted, Requests};
@@ -23,26 +24,18 @@ use crate::session::request::{Registration, Request, SubscribeResult};
 use actix::prelude::*;
 use channels::Channels;
 use deliveries::Deliveries;
+use dispatch::Waiting;
 use futures::future::{FutureExt, LocalBoxFuture, join_all};
 use index::{ChannelId, SubscriptionIndex};
-use on_published::Rest;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often channels are looked at. One that has no subscriber at two looks, and had none between them, is left: a client
-/// that comes back at once finds its channel joined.
+/// Interval of the check for empty channels. A channel that is empty at two checks, and in between, is left. A client that
+/// reconnects at once finds its channel still joined.
 const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 type JoinResult = Result<(), BusError>;
-
-/// What the bus handed over.
-enum Waiting {
-    Published(Published),
-    /// Only ever at the front.
-    Rest(Rest),
-    Missed(Missed),
-}
 
 /// See the module.
 pub struct SessionRegistry {
@@ -51,18 +44,18 @@ pub struct SessionRegistry {
     channels: Channels,
     deliveries: Deliveries,
     index: SubscriptionIndex,
-    /// What the bus handed over and waits until the hubs have caught up, in order.
+    /// Input from the bus that waits for room in the hubs, in order.
     waiting: VecDeque<Waiting>,
-    /// What sessions asked while an emit was told in part.
+    /// Requests of sessions that arrived while a publication was partly dispatched.
     deferred: VecDeque<Requests>,
-    /// There once the actor has started.
+    /// `Some` once the actor has started.
     fan_out: Option<FanOut>,
     queued_bytes: usize,
     counters: Arc<Counters>,
 }
 
 impl SessionRegistry {
-    /// A registry that hears `bus`, and has at most about `queued_bytes` on the way to the hubs.
+    /// A registry that subscribes to `bus` and has at most about `queued_bytes` in flight to the hubs.
     pub fn new(bus: SharedBus, queued_bytes: usize, counters: Arc<Counters>) -> SessionRegistry {
         SessionRegistry {
             bus,
@@ -87,12 +80,13 @@ impl SessionRegistry {
             return;
         }
         if let Some(hub) = self.hub(worker) {
-            // An answer must not be refused; there are as many as there are requests.
+            // The message must not be refused. There are only as many answers as requests.
             hub.do_send(Answers(answers));
         }
     }
 
-    /// Takes the specs; those whose channel could not be joined, as `joins` say by their place, let it go.
+    /// Adds the subscriptions to the index, except those whose channel could not be joined. `joins` has the result of each
+    /// join with the position of its spec.
     fn subscribe(
         &mut self,
         registration: Registration,
@@ -102,10 +96,10 @@ impl SessionRegistry {
         let Registration { session, specs, answer, .. } = registration;
         let mut results: Vec<SubscribeResult> = Vec::with_capacity(specs.len());
         let mut joins = joins.iter().peekable();
-        for (place, (spec, channel)) in specs.into_iter().zip(channels).enumerate() {
-            let joined = joins.next_if(|(joined, _)| *joined == place).map(|(_, joined)| joined);
+        for (position, (spec, channel)) in specs.into_iter().zip(channels).enumerate() {
+            let joined = joins.next_if(|(joined, _)| *joined == position).map(|(_, joined)| joined);
             if joined.is_some_and(Result::is_err) {
-                self.channels.exit(*channel);
+                self.channels.remove_subscriber(*channel);
                 results.push(Err(ErrorCode::TemporarilyUnavailable));
                 continue;
             }
@@ -113,34 +107,35 @@ impl SessionRegistry {
             let delivery = self.deliveries.intern(&spec.delivery);
             results.push(Ok(self.index.insert(*channel, spec.condition, delivery, session)));
         }
-        self.count();
+        self.update_gauges();
         Answer::Subscribed { session, results, answer }
     }
 
     fn unsubscribe(&mut self, session: SessionRef, ids: &[SubscriptionId]) {
         for id in ids {
             if let Some((channel, delivery)) = self.index.remove(*id, session) {
-                self.channels.exit(channel);
+                self.channels.remove_subscriber(channel);
                 self.deliveries.release(delivery);
             }
         }
-        self.count();
+        self.update_gauges();
     }
 
-    fn count(&self) {
+    fn update_gauges(&self) {
         self.counters.subscriptions.set(self.index.len() as u64);
         self.counters.channels.set(self.channels.len() as u64);
     }
 
-    /// Joins what is not joined yet, then takes the specs; the answer follows by itself when it has to wait.
+    /// Joins the channels that are not joined yet, then adds the subscriptions. If a join has to wait, returns `None` and
+    /// sends the answer later.
     fn on_subscribe(&mut self, worker: u16, registration: Registration, ctx: &mut Context<Self>) -> Option<Answer> {
         let mut channels = Vec::with_capacity(registration.specs.len());
         let mut joins: Vec<LocalBoxFuture<'static, (usize, JoinResult)>> = Vec::new();
-        for (place, spec) in registration.specs.iter().enumerate() {
+        for (position, spec) in registration.specs.iter().enumerate() {
             let key = ChannelKey { project: registration.project.clone(), event: spec.event.clone() };
-            let channel = self.channels.enter(&key);
+            let channel = self.channels.add_subscriber(&key);
             if !self.channels.is_joined(channel) {
-                joins.push(Box::pin(FutureExt::map(self.bus.join(&key), move |joined| (place, joined))));
+                joins.push(Box::pin(FutureExt::map(self.bus.join(&key), move |joined| (position, joined))));
             }
             channels.push(channel);
         }
@@ -170,7 +165,7 @@ impl SessionRegistry {
         self.answer(worker, answers);
     }
 
-    fn take_deferred(&mut self, ctx: &mut Context<Self>) {
+    fn run_deferred(&mut self, ctx: &mut Context<Self>) {
         for requests in std::mem::take(&mut self.deferred) {
             self.on_requests(requests, ctx);
         }
@@ -180,7 +175,7 @@ impl SessionRegistry {
         for key in self.channels.take_empty() {
             self.bus.leave(&key);
         }
-        self.count();
+        self.update_gauges();
     }
 }
 
@@ -199,11 +194,11 @@ impl Handler<HubStarted> for SessionRegistry {
     type Result = ();
 
     fn handle(&mut self, message: HubStarted, _: &mut Context<Self>) {
-        let place = usize::from(message.worker);
-        if self.hubs.len() <= place {
-            self.hubs.resize(place + 1, None);
+        let index = usize::from(message.worker);
+        if self.hubs.len() <= index {
+            self.hubs.resize(index + 1, None);
         }
-        self.hubs[place] = Some(message.hub);
+        self.hubs[index] = Some(message.hub);
     }
 }
 
@@ -211,8 +206,8 @@ impl Handler<Requests> for SessionRegistry {
     type Result = ();
 
     fn handle(&mut self, message: Requests, ctx: &mut Context<Self>) {
-        if self.is_halfway() {
-            // Who leaves is still on the list of what is being told, and its answer must be the last that it hears.
+        if self.is_partly_dispatched() {
+            // A subscription that is being removed is still in the remainder, and nothing may follow the answer to UNREGISTER.
             self.deferred.push_back(message);
         } else {
             self.on_requests(message, ctx);

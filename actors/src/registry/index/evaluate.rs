@@ -5,10 +5,10 @@
 //! run before expensive ones and an expensive condition never hides a match of another. What the budget of the emit
 //! cannot pay for stays undecided.
 
-use super::DeliveryId;
 use super::filters::Filters;
 use super::group::{Identity, Member};
 use super::groups::Groups;
+use super::ids::DeliveryId;
 use super::lookups::Lookups;
 use super::subscriptions::Subscriptions;
 use super::term_key::{TermKey, TermKeys};

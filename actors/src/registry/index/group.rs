@@ -1,6 +1,6 @@
 //! The record of one group: the subscriptions that share a term key, a filter and a delivery.
 
-use super::DeliveryId;
+use super::ids::DeliveryId;
 use super::term_key::TermKey;
 use crate::chunked_slab::NONE;
 use crate::ids::SessionRef;

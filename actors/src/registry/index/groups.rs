@@ -4,9 +4,9 @@
 //! The groups of one key form a chain. The first group is found by the key, the others by their identity: adding to ten
 //! thousand different conditions on one value needs no scan of the chain. A group with one member stores it inline.
 
-use super::DeliveryId;
 use super::group::{Group, Identity, Member, Posting};
 use super::id_table::IdTable;
+use super::ids::DeliveryId;
 use super::term_key::TermKey;
 use crate::chunked_slab::{ChunkedSlab, NONE};
 use std::hash::{BuildHasher, RandomState};

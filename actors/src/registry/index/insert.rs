@@ -1,10 +1,11 @@
 //! Adding a subscription: how expensive each possible plan would be, and which index entries its postings go to.
 
+use super::SubscriptionIndex;
 use super::group::{Identity, Member, Posting};
+use super::ids::{ChannelId, DeliveryId};
 use super::plan::PlannedTerm;
 use super::term_key::TermKey;
 use super::terms::Term;
-use super::{ChannelId, DeliveryId, SubscriptionIndex};
 use crate::condition::Expression;
 use crate::ids::SessionRef;
 use std::rc::Rc;

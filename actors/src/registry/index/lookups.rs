@@ -3,8 +3,8 @@
 //! A channel is only the list of its lookups: a million channels with one subscription each take a million lookups and no
 //! maps. Knows nothing of subscriptions.
 
-use super::ChannelId;
 use super::id_table::IdTable;
+use super::ids::ChannelId;
 use super::interner::Interner;
 use super::ranges::{BoundKey, Extremes};
 use super::terms::{Term, TermKind};

@@ -21,6 +21,7 @@ mod filters;
 mod group;
 mod groups;
 mod id_table;
+mod ids;
 mod insert;
 pub(super) mod interner;
 mod lookups;
@@ -45,13 +46,7 @@ use subscriptions::Subscriptions;
 use term_key::TermKeys;
 use terms::Term;
 
-/// A (project, event) with subscribers on this node. The registry assigns the numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ChannelId(pub u32);
-
-/// How a match is delivered: the registry's interned (event id, selection, with or without data).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct DeliveryId(pub u32);
+pub use ids::{ChannelId, DeliveryId};
 
 /// What a search could not decide within the cost limits of an emit.
 #[derive(Debug, Default)]

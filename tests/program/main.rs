@@ -15,13 +15,14 @@ mod documented;
 mod emit;
 mod emit_refusals;
 mod event_definitions;
+mod half_closed;
 mod handshake;
 mod handshake_bytes;
 mod handshake_limits;
 mod handshake_tokens;
 mod layers;
 mod limits_met;
-mod lingering;
+
 mod messages;
 mod mongodb;
 mod notifications;

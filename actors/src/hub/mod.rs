@@ -4,10 +4,11 @@
 //! sockets, then one write per session that has something to say, then one message to the registry. It never matches
 //! and never reads the JSON of emits; it knows neither bus nor catalogue. Its neighbours are `session/` and `registry/`.
 
-mod company;
+mod coalescing;
+mod coalescing_delay;
+mod disconnect_scan;
+mod dispatch;
 mod expiry;
-mod hand_out;
-mod joined;
 pub mod messages;
 mod poller;
 mod register;
@@ -16,7 +17,6 @@ mod slots;
 mod testing;
 mod tick;
 mod turn;
-mod walk;
 
 use crate::fingerprint::Fingerprint64;
 use crate::ids::SessionRef;
@@ -27,7 +27,9 @@ use crate::session::{
 };
 use actix::prelude::*;
 use bytes::{Bytes, BytesMut};
-use company::Company;
+use coalescing_delay::CoalescingDelay;
+use disconnect_scan::DisconnectScan;
+pub use disconnect_scan::{DisconnectUser, RetainKeys};
 use expiry::ExpiryQueue;
 use futures::future::LocalBoxFuture;
 use messages::{Answers, Dispatch, HubStarted, Requests};
@@ -38,8 +40,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use turn::Turn;
-use walk::Walk;
-pub use walk::{DisconnectUser, RetainKeys};
 
 /// Who knows the keys and the events of projects, and is asked what a session may do.
 pub trait Authorizer {
@@ -68,13 +68,13 @@ pub struct SessionHub {
     /// What the registry said, in its order: one queue, since an answer must not overtake a notification. Bounded as
     /// the mailbox that it comes from, by the registry.
     incoming: VecDeque<Incoming>,
-    company: Company,
+    coalescing_delay: CoalescingDelay,
     /// Sessions, about, that were handed something out and have not been written to.
     unwritten: usize,
     expiry: ExpiryQueue,
     /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
-    farewells: ExpiryQueue,
-    walk: Walk,
+    closing_deadlines: ExpiryQueue,
+    disconnect_scan: DisconnectScan,
     /// Until when, by the hub's clock, sessions were looked after.
     checked_until: u32,
     registry: Recipient<Requests>,
@@ -128,11 +128,11 @@ impl SessionHub {
             poller: None,
             ready: Vec::new(),
             incoming: VecDeque::new(),
-            company: Company::default(),
+            coalescing_delay: CoalescingDelay::default(),
             unwritten: 0,
             expiry: ExpiryQueue::default(),
-            farewells: ExpiryQueue::default(),
-            walk: Walk::default(),
+            closing_deadlines: ExpiryQueue::default(),
+            disconnect_scan: DisconnectScan::default(),
             checked_until: 0,
             registry,
             authorizer,

@@ -1,4 +1,4 @@
-//! What a hub does once a second, for all of its sessions: pings, dead peers, tokens that end, farewells that took too long.
+//! What a hub does once a second, for all of its sessions: pings, dead peers, tokens that end, closing_deadlines that took too long.
 
 use super::SessionHub;
 use crate::protocol::codes::CloseCode;
@@ -17,9 +17,9 @@ impl SessionHub {
             self.check_liveness(second + 1);
         }
         self.end_expired();
-        while let Some(session) = self.farewells.pop_due(now.into()) {
+        while let Some(session) = self.closing_deadlines.pop_due(now.into()) {
             if let Some(found) = self.sessions.find(session) {
-                found.give_up();
+                found.reset_on_drop();
             }
             self.end(session);
         }

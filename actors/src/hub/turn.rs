@@ -1,4 +1,4 @@
-//! A hub's turn: what the registry said is handed out, sockets that are ready are read, then one write per session that
+//! A hub's turn: what the registry said is dispatched, sockets that are ready are read, then one write per session that
 //! has something to say, then one message to the registry. The messages of the mailbox came just before it.
 
 use super::SessionHub;
@@ -32,21 +32,26 @@ impl ActorFuture<SessionHub> for Turn {
         task: &mut TaskContext<'_>,
     ) -> Poll<()> {
         hub.read_clock();
-        // What was handed out is written before more is: frames that wait meanwhile are joined.
+        // What was dispatched is written before more is: frames that wait meanwhile are joined.
         let is_writing = hub.unwritten >= WRITES_A_TURN;
-        let is_kept = !is_writing && hub.waits_for_company(task);
-        if !is_writing && !is_kept {
+        let is_delayed = !is_writing && hub.delays_broadcast(task);
+        if !is_writing && !is_delayed {
             let before = hub.ctx.dirty.len();
-            hub.hand_out();
+            hub.dispatch();
             hub.unwritten += hub.ctx.dirty.len() - before;
         }
         hub.on_unread();
-        hub.walk();
+        hub.scan_for_disconnects();
         let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
         hub.settle(ctx);
-        let has_incoming = !is_kept && !hub.incoming.is_empty();
+        let has_incoming = !is_delayed && !hub.incoming.is_empty();
         let is_written = hub.ctx.dirty.is_empty();
-        if !is_drained || !is_written || has_incoming || !hub.ctx.unread.is_empty() || hub.walk.is_under_way() {
+        if !is_drained
+            || !is_written
+            || has_incoming
+            || !hub.ctx.unread.is_empty()
+            || hub.disconnect_scan.is_under_way()
+        {
             // Woken after the runtime has looked at sockets, the hub's and the worker's others: woken at once, it would have
             // some sixty turns before that.
             let _ = pin!(yield_now()).poll(task);
@@ -98,7 +103,7 @@ impl SessionHub {
     /// The end of a turn: what the sessions left to do is done.
     pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
         let mut requests = Vec::new();
-        // What clients asked for is answered at once: however much they ask, a turn brings what was handed out nearer its end.
+        // What clients asked for is answered at once: however much they ask, a turn brings what was dispatched nearer its end.
         let kept = self.unwritten.saturating_sub(WRITES_A_TURN);
         while !self.ctx.requests.is_empty() || self.ctx.dirty.len() > kept {
             let asked = std::mem::take(&mut self.ctx.requests);
@@ -114,7 +119,7 @@ impl SessionHub {
         }
         self.unwritten = kept;
         for (session, patience_seconds) in self.ctx.closing.drain(..) {
-            self.farewells.insert((self.ctx.now + patience_seconds).into(), session);
+            self.closing_deadlines.insert((self.ctx.now + patience_seconds).into(), session);
         }
         for session in self.ctx.expiring.drain(..) {
             if let Some(found) = self.sessions.find(session) {

@@ -6,7 +6,8 @@
 
 mod context;
 mod grant;
-mod hang_up;
+
+mod linger;
 mod on_client_message;
 mod on_readable;
 mod on_registry_answer;
@@ -72,10 +73,10 @@ pub struct Session {
     /// Time of a processor that REGISTERs took in the window, in microseconds.
     register_time: u32,
     /// Whether its tokens were refused.
-    is_stranger: bool,
+    is_unauthenticated: bool,
     /// Whether the hub has it on its list of sessions with more to read.
     is_unread: bool,
-    _seat: ConnectionSlot,
+    _connection_slot: ConnectionSlot,
 }
 
 impl Actor for Session {
@@ -87,7 +88,7 @@ impl Actor for Session {
             ctx.counters.session_queue_bytes.subtract(outbox.bytes() as u64);
         }
         ctx.counters.count_close(self.ending.unwrap_or(CloseCause::Abrupt));
-        self.bound_afterlife(ctx.settings.close_seconds);
+        self.limit_linger(ctx.settings.close_seconds);
     }
 }
 
@@ -148,9 +149,9 @@ impl Session {
             window_started: now,
             messages_in_window: 0,
             register_time: 0,
-            is_stranger: false,
+            is_unauthenticated: false,
             is_unread: false,
-            _seat: connection_slot,
+            _connection_slot: connection_slot,
         }
     }
 
@@ -195,7 +196,7 @@ impl Session {
         self.push(frame::close_frame(code.as_u16(), code.reason()), 0, ctx);
         // A stranger holds a connection_slot of the node no longer than it takes to read why it was refused.
         let patience = ctx.settings.close_seconds;
-        ctx.closing.push((self.reference, if self.is_stranger { patience.min(1) } else { patience }));
+        ctx.closing.push((self.reference, if self.is_unauthenticated { patience.min(1) } else { patience }));
     }
 
     fn release_subscriptions(&mut self, ctx: &mut SessionContext) {
@@ -214,7 +215,7 @@ impl Handler<Open> for Session {
         match message.refusal {
             None => (ctx.settings.handlers.on_open)(self, ctx),
             Some(reason) => {
-                self.is_stranger = true;
+                self.is_unauthenticated = true;
                 self.queue(reason, ctx);
                 self.close(CloseCode::TokenRefused, ctx);
             }

@@ -1,7 +1,7 @@
 //! How a hub hands out what the registry said: in its order, a turn's worth at a time, and frames that go to the same
 //! sessions one after the other as one.
 
-use super::joined::Joined;
+use super::coalescing::CoalescedFrames;
 use super::messages::{Answer, Answers};
 use super::messages::{Dispatch, TargetedFrame};
 use super::{Incoming, SessionHub};
@@ -12,22 +12,22 @@ use std::task::Context as TaskContext;
 
 /// Frames and answers handed out in one turn, after which they are written and sockets are looked at: a storm of
 /// broadcasts must not keep pings and other clients waiting. Frames that are joined count once.
-const HANDED_OUT_A_TURN: usize = 16_384;
+const DISPATCHES_PER_TURN: usize = 16_384;
 
 /// From how many sessions on writing an emit takes far longer than others need to catch up with it.
 const BROADCAST_SESSIONS: usize = 256;
 
 /// What is under way in one turn: the last frames, which the next may still join, and the room that they take up to here.
-struct HandingOut {
+struct DispatchTurn {
     left: usize,
-    last: Option<Joined>,
-    held: Vec<(QueuePermit, FanOutPermit)>,
+    last: Option<CoalescedFrames>,
+    permits: Vec<(QueuePermit, FanOutPermit)>,
 }
 
 impl SessionHub {
     /// Whether the broadcast in front is kept for those that are expected to follow at once.
-    pub(super) fn waits_for_company(&mut self, task: &mut TaskContext<'_>) -> bool {
-        self.is_broadcast_next() && self.company.is_awaited(self.incoming.len(), task)
+    pub(super) fn delays_broadcast(&mut self, task: &mut TaskContext<'_>) -> bool {
+        self.is_broadcast_next() && self.coalescing_delay.should_wait(self.incoming.len(), task)
     }
 
     fn is_broadcast_next(&self) -> bool {
@@ -38,47 +38,47 @@ impl SessionHub {
     }
 
     /// Hands out what the registry said, in its order, up to a turn's worth.
-    pub(super) fn hand_out(&mut self) {
+    pub(super) fn dispatch(&mut self) {
         let is_broadcast = self.is_broadcast_next();
         let before = self.incoming.len();
-        let mut turn = HandingOut { left: HANDED_OUT_A_TURN, last: None, held: Vec::new() };
+        let mut turn = DispatchTurn { left: DISPATCHES_PER_TURN, last: None, permits: Vec::new() };
         while turn.left > 0 {
             match self.incoming.pop_front() {
                 None => break,
-                Some(Incoming::Dispatch(message)) => self.tell(message, &mut turn),
+                Some(Incoming::Dispatch(message)) => self.deliver(message, &mut turn),
                 Some(Incoming::Answers(message)) => {
-                    self.deliver_last(&mut turn);
+                    self.flush_last(&mut turn);
                     turn.left = turn.left.saturating_sub(message.0.len());
                     self.answer(message);
                 }
             }
         }
-        self.deliver_last(&mut turn);
+        self.flush_last(&mut turn);
         if is_broadcast {
-            self.company.expect(before - self.incoming.len());
+            self.coalescing_delay.record(before - self.incoming.len());
         }
     }
 
-    fn tell(&mut self, message: Dispatch, turn: &mut HandingOut) {
+    fn deliver(&mut self, message: Dispatch, turn: &mut DispatchTurn) {
         for TargetedFrame { frame, sessions, notifications } in message.frames {
-            let is_joined = turn.last.as_mut().is_some_and(|last| last.add(&frame, &sessions, notifications));
-            if !is_joined {
-                self.deliver_last(turn);
+            let is_coalesced = turn.last.as_mut().is_some_and(|last| last.add(&frame, &sessions, notifications));
+            if !is_coalesced {
+                self.flush_last(turn);
                 turn.left = turn.left.saturating_sub(sessions.len());
-                turn.last = Some(Joined::new(frame, sessions, notifications));
+                turn.last = Some(CoalescedFrames::new(frame, sessions, notifications));
             }
         }
-        turn.held.push((message.queue_permit, message.fan_out_permit));
+        turn.permits.push((message.queue_permit, message.fan_out_permit));
     }
 
     /// Hands the last frames to their sessions, and lets go of the room of all that came before the present message.
-    fn deliver_last(&mut self, turn: &mut HandingOut) {
-        if let Some((frames, sessions, notifications)) = turn.last.take().map(Joined::finish) {
+    fn flush_last(&mut self, turn: &mut DispatchTurn) {
+        if let Some((frames, sessions, notifications)) = turn.last.take().map(CoalescedFrames::finish) {
             for session in sessions {
                 self.with(session, Deliver { frames: frames.clone(), notifications });
             }
         }
-        turn.held.clear();
+        turn.permits.clear();
     }
 
     fn answer(&mut self, message: Answers) {
@@ -113,7 +113,7 @@ mod tests {
         peer.say(PING);
         let nobody = SessionRef { generation: 0, ..FIRST };
         for _ in 0..16 {
-            let storm = (0..HANDED_OUT_A_TURN).map(|_| testing::unregistered(nobody));
+            let storm = (0..DISPATCHES_PER_TURN).map(|_| testing::unregistered(nobody));
             hub.address.do_send(Answers(storm.collect()));
         }
         hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));

@@ -36,84 +36,84 @@ pub struct RetainKeys {
 
 /// Which sessions are to end.
 #[derive(Default)]
-struct Condemned {
+struct ScanTargets {
     users: HashSet<Fingerprint>,
     projects: HashMap<Arc<str>, RetainKeys>,
 }
 
 /// How a session ends.
-enum Sentence {
+enum CloseOrder {
     Disconnect,
     Revoke(Bytes),
 }
 
-impl Condemned {
+impl ScanTargets {
     fn is_empty(&self) -> bool {
         self.users.is_empty() && self.projects.is_empty()
     }
 
     /// How a session with this grant ends, if it does.
-    fn sentence(&self, grant: &Grant) -> Option<Sentence> {
+    fn close_order(&self, grant: &Grant) -> Option<CloseOrder> {
         if self.users.contains(&grant.user) {
-            return Some(Sentence::Disconnect);
+            return Some(CloseOrder::Disconnect);
         }
-        let kept = self.projects.get(&grant.project)?;
-        let is_kept = kept.api.contains(&grant.api.key) && kept.user.contains(&grant.user_token.key);
-        (!is_kept).then(|| Sentence::Revoke(kept.reason.clone()))
+        let retained = self.projects.get(&grant.project)?;
+        let is_retained = retained.api.contains(&grant.api.key) && retained.user.contains(&grant.user_token.key);
+        (!is_retained).then(|| CloseOrder::Revoke(retained.reason.clone()))
     }
 }
 
 /// See the module.
 #[derive(Default)]
-pub(super) struct Walk {
-    condemned: Condemned,
+pub(super) struct DisconnectScan {
+    targets: ScanTargets,
     /// What the next walk is for.
-    next: Condemned,
+    next: ScanTargets,
     at: u32,
     /// One past the last slot of this walk.
     end: u32,
     ended: u64,
 }
 
-impl Walk {
+impl DisconnectScan {
     /// Whether there is more to do.
     pub fn is_under_way(&self) -> bool {
-        !self.condemned.is_empty() || !self.next.is_empty()
+        !self.targets.is_empty() || !self.next.is_empty()
     }
 }
 
 impl SessionHub {
     /// Walks a turn's part.
-    pub(super) fn walk(&mut self) {
-        if self.walk.condemned.is_empty() {
-            if self.walk.next.is_empty() {
+    pub(super) fn scan_for_disconnects(&mut self) {
+        if self.disconnect_scan.targets.is_empty() {
+            if self.disconnect_scan.next.is_empty() {
                 return;
             }
-            let condemned = std::mem::take(&mut self.walk.next);
-            self.walk = Walk { condemned, end: self.sessions.end(), ..Walk::default() };
+            let targets = std::mem::take(&mut self.disconnect_scan.next);
+            self.disconnect_scan = DisconnectScan { targets, end: self.sessions.end(), ..DisconnectScan::default() };
         }
-        let stop = self.walk.at.saturating_add(SLOTS_A_TURN).min(self.walk.end);
-        for slot in self.walk.at..stop {
+        let stop = self.disconnect_scan.at.saturating_add(SLOTS_A_TURN).min(self.disconnect_scan.end);
+        for slot in self.disconnect_scan.at..stop {
             let Some(session) = self.sessions.get(slot) else { continue };
             let reference = session.reference();
-            match self.walk.condemned.sentence(session.grant()) {
+            match self.disconnect_scan.targets.close_order(session.grant()) {
                 None => continue,
-                Some(Sentence::Disconnect) => self.with(reference, Close(CloseCode::Disconnected)),
-                Some(Sentence::Revoke(reason)) => self.with(reference, Revoke(reason)),
+                Some(CloseOrder::Disconnect) => self.with(reference, Close(CloseCode::Disconnected)),
+                Some(CloseOrder::Revoke(reason)) => self.with(reference, Revoke(reason)),
             };
-            self.walk.ended += 1;
+            self.disconnect_scan.ended += 1;
         }
-        self.walk.at = stop;
-        if stop == self.walk.end {
-            self.finish_walk();
+        self.disconnect_scan.at = stop;
+        if stop == self.disconnect_scan.end {
+            self.finish_scan();
         }
     }
 
-    fn finish_walk(&mut self) {
-        if self.walk.ended > 0 {
-            log::info!("sessions were ended by order: worker={} sessions={}", self.worker, self.walk.ended);
+    fn finish_scan(&mut self) {
+        if self.disconnect_scan.ended > 0 {
+            log::info!("sessions were ended by order: worker={} sessions={}", self.worker, self.disconnect_scan.ended);
         }
-        self.walk.condemned = Condemned::default();
+        self.disconnect_scan.targets = ScanTargets::default();
     }
 }
 
@@ -121,7 +121,7 @@ impl Handler<DisconnectUser> for SessionHub {
     type Result = ();
 
     fn handle(&mut self, message: DisconnectUser, _: &mut Context<Self>) {
-        self.walk.next.users.insert(message.0);
+        self.disconnect_scan.next.users.insert(message.0);
     }
 }
 
@@ -129,6 +129,6 @@ impl Handler<RetainKeys> for SessionHub {
     type Result = ();
 
     fn handle(&mut self, message: RetainKeys, _: &mut Context<Self>) {
-        self.walk.next.projects.insert(message.project.clone(), message);
+        self.disconnect_scan.next.projects.insert(message.project.clone(), message);
     }
 }

@@ -4,11 +4,11 @@
 use crate::ids::SessionRef;
 use bytes::{Bytes, BytesMut};
 
-/// The most bytes that are joined. Larger ones save nothing more, and what is joined is held until it is written whole.
-const JOINED_BYTES: usize = 64 * 1024;
+/// The most bytes that are coalesced. Larger ones save nothing more, and what is coalesced is held until it is written whole.
+const COALESCED_BYTES: usize = 64 * 1024;
 
 /// Frames in order, and who is told them.
-pub struct Joined {
+pub struct CoalescedFrames {
     sessions: Vec<SessionRef>,
     first: Bytes,
     /// All of them, once there are two.
@@ -16,15 +16,15 @@ pub struct Joined {
     notifications: u32,
 }
 
-impl Joined {
+impl CoalescedFrames {
     /// One frame, which holds so many notifications.
-    pub fn new(frame: Bytes, sessions: Vec<SessionRef>, notifications: u32) -> Joined {
-        Joined { sessions, first: frame, all: BytesMut::new(), notifications }
+    pub fn new(frame: Bytes, sessions: Vec<SessionRef>, notifications: u32) -> CoalescedFrames {
+        CoalescedFrames { sessions, first: frame, all: BytesMut::new(), notifications }
     }
 
     /// Adds a frame behind the others, if it is for the same sessions and there is room; answers whether it did.
     pub fn add(&mut self, frame: &Bytes, sessions: &[SessionRef], notifications: u32) -> bool {
-        if self.bytes() + frame.len() > JOINED_BYTES || self.sessions != sessions {
+        if self.bytes() + frame.len() > COALESCED_BYTES || self.sessions != sessions {
             return false;
         }
         if self.all.is_empty() {
@@ -56,30 +56,30 @@ mod tests {
 
     #[test]
     fn frames_for_the_same_sessions_become_one_in_their_order() {
-        let mut joined = Joined::new(Bytes::from_static(b"a"), vec![session(1), session(2)], 1);
-        assert!(joined.add(&Bytes::from_static(b"bc"), &[session(1), session(2)], 0));
-        assert!(joined.add(&Bytes::from_static(b"d"), &[session(1), session(2)], 1));
-        let (frames, sessions, notifications) = joined.finish();
+        let mut coalesced = CoalescedFrames::new(Bytes::from_static(b"a"), vec![session(1), session(2)], 1);
+        assert!(coalesced.add(&Bytes::from_static(b"bc"), &[session(1), session(2)], 0));
+        assert!(coalesced.add(&Bytes::from_static(b"d"), &[session(1), session(2)], 1));
+        let (frames, sessions, notifications) = coalesced.finish();
         assert_eq!((&frames[..], sessions.len(), notifications), (&b"abcd"[..], 2, 2));
     }
 
     #[test]
     fn a_frame_for_others_is_not_joined() {
-        let mut joined = Joined::new(Bytes::from_static(b"a"), vec![session(1), session(2)], 1);
-        assert!(!joined.add(&Bytes::from_static(b"b"), &[session(1)], 1));
+        let mut coalesced = CoalescedFrames::new(Bytes::from_static(b"a"), vec![session(1), session(2)], 1);
+        assert!(!coalesced.add(&Bytes::from_static(b"b"), &[session(1)], 1));
         let later_tenant = SessionRef { generation: 2, ..session(2) };
-        assert!(!joined.add(&Bytes::from_static(b"b"), &[session(1), later_tenant], 1));
-        assert_eq!(joined.finish().0, b"a"[..]);
+        assert!(!coalesced.add(&Bytes::from_static(b"b"), &[session(1), later_tenant], 1));
+        assert_eq!(coalesced.finish().0, b"a"[..]);
     }
 
     #[test]
     fn what_is_joined_is_bounded() {
-        let frame = Bytes::from(vec![0; JOINED_BYTES / 2]);
-        let mut joined = Joined::new(frame.clone(), vec![session(1)], 1);
-        assert!(joined.add(&frame, &[session(1)], 1));
-        assert!(!joined.add(&Bytes::from_static(b"a"), &[session(1)], 1));
-        let mut large = Joined::new(Bytes::from(vec![0; JOINED_BYTES * 2]), vec![session(1)], 1);
+        let frame = Bytes::from(vec![0; COALESCED_BYTES / 2]);
+        let mut coalesced = CoalescedFrames::new(frame.clone(), vec![session(1)], 1);
+        assert!(coalesced.add(&frame, &[session(1)], 1));
+        assert!(!coalesced.add(&Bytes::from_static(b"a"), &[session(1)], 1));
+        let mut large = CoalescedFrames::new(Bytes::from(vec![0; COALESCED_BYTES * 2]), vec![session(1)], 1);
         assert!(!large.add(&Bytes::from_static(b"a"), &[session(1)], 1));
-        assert_eq!(large.finish().0.len(), JOINED_BYTES * 2);
+        assert_eq!(large.finish().0.len(), COALESCED_BYTES * 2);
     }
 }

@@ -8,16 +8,16 @@ use std::time::Duration;
 impl Session {
     /// Gives up on a peer that had its time to take our goodbye: the connection is reset as the socket is dropped, and the
     /// kernel keeps nothing of it.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn reset_on_drop(&mut self) {
         // What a stranger is told may still be on its way: its time is shorter than a bad line's.
-        if !self.is_stranger {
+        if !self.is_unauthenticated {
             // Fails on a socket that is broken already, which is what is wanted.
             let _ = rustix::net::sockopt::set_socket_linger(&self.socket, Some(Duration::ZERO));
         }
     }
 
     /// Gives what is on its way as long to arrive as the peer has for its goodbye, once the socket is dropped.
-    pub(super) fn bound_afterlife(&mut self, close_seconds: u32) {
+    pub(super) fn limit_linger(&mut self, close_seconds: u32) {
         // As above. Other systems have no such option, and their own bounds.
         #[cfg(target_os = "linux")]
         let _ = rustix::net::sockopt::set_tcp_user_timeout(&self.socket, close_seconds.saturating_mul(1_000));

@@ -135,10 +135,11 @@ pub enum EmitOutcome {
     TooLarge,
     RateLimited,
     Unavailable,
+    Unknown,
 }
 
 impl EmitOutcome {
-    const ALL: [(EmitOutcome, &'static str); 8] = [
+    const ALL: [(EmitOutcome, &'static str); 9] = [
         (EmitOutcome::Accepted, "accepted"),
         (EmitOutcome::Duplicate, "duplicate"),
         (EmitOutcome::Invalid, "invalid"),
@@ -147,6 +148,7 @@ impl EmitOutcome {
         (EmitOutcome::TooLarge, "too_large"),
         (EmitOutcome::RateLimited, "rate_limited"),
         (EmitOutcome::Unavailable, "unavailable"),
+        (EmitOutcome::Unknown, "unknown"),
     ];
 
     /// By the status that the caller is answered.
@@ -157,6 +159,7 @@ impl EmitOutcome {
             StatusCode::PAYLOAD_TOO_LARGE => EmitOutcome::TooLarge,
             StatusCode::TOO_MANY_REQUESTS => EmitOutcome::RateLimited,
             StatusCode::SERVICE_UNAVAILABLE => EmitOutcome::Unavailable,
+            StatusCode::GATEWAY_TIMEOUT => EmitOutcome::Unknown,
             _ => EmitOutcome::Invalid,
         }
     }

@@ -116,7 +116,7 @@ async fn announce(app_state: &AppState, order: Control) -> Result<(), HttpError>
         .send(Announce(order))
         .await
         .map_err(|_| HttpError::stopping())?
-        .map_err(|_| HttpError::bus_unavailable())
+        .map_err(HttpError::of_announcement)
 }
 
 fn answer(outcome: Result<Value, HttpError>) -> HttpResponse {

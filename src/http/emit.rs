@@ -9,7 +9,7 @@ use crate::catalogue::{EventMode, KeyUse};
 use crate::metrics::EmitOutcome;
 use actix::Addr;
 use actix_web::{HttpRequest, HttpResponse, web};
-use actors::emitter::{Emit, EmitBatcher, EmitCall, EmitResult, Emitted};
+use actors::emitter::{Emit, EmitBatcher, EmitCall, EmitError, EmitResult, Emitted};
 use actors::protocol::messages::USER_TOKEN;
 use std::sync::Arc;
 use std::time::Instant;
@@ -99,7 +99,7 @@ async fn answer(app_state: &AppState, batcher: &Addr<EmitBatcher>, call: Call) -
         .into_iter()
         .map(|refused| match refused {
             Some(error) => Err(error),
-            None => results.next().map_or_else(|| Err(HttpError::stopping()), of_result),
+            None => of_result(results.next().unwrap_or(Err(EmitError::OutcomeUnknown))),
         })
         .collect();
     for answer in &answers {
@@ -116,7 +116,7 @@ async fn answer(app_state: &AppState, batcher: &Addr<EmitBatcher>, call: Call) -
     }
 }
 
-/// What became of each emit, in order; nothing where the emitter is gone.
+/// The result of each emit, in order. Empty where the emitter ended: then their outcome is unknown.
 async fn publish(batcher: &Addr<EmitBatcher>, project: Arc<str>, emits: Vec<Emit>) -> Vec<EmitResult> {
     if emits.is_empty() {
         return Vec::new();

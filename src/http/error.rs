@@ -5,6 +5,7 @@ use crate::catalogue::KeyUse;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderName};
+use actors::bus::BusError;
 use actors::emitter::EmitError;
 use actors::protocol::codes::ErrorCode;
 
@@ -51,10 +52,14 @@ impl HttpError {
         HttpError::new(status, error.code(), error.message(token))
     }
 
-    /// What an emit that was not told is answered.
+    /// The answer to an emit that was not published, or may not have been.
+    ///
+    /// An unknown outcome has no `Retry-After`: an HTTP library that follows the header by itself would deliver an emit
+    /// without an idempotency key twice.
     pub fn of_emit(error: EmitError) -> HttpError {
         let status = match error.code() {
             ErrorCode::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            ErrorCode::OutcomeUnknown => StatusCode::GATEWAY_TIMEOUT,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         HttpError::new(status, error.code(), error.to_string())
@@ -70,10 +75,18 @@ impl HttpError {
         HttpError::new(status, error.code(), error.to_string())
     }
 
-    /// What an order that the bus did not take is answered.
-    pub fn bus_unavailable() -> HttpError {
-        let message = "the bus is out of reach: the other nodes were not told, try again";
-        HttpError::unavailable(ErrorCode::BusUnavailable, message)
+    /// The answer to a control message that the bus did not accept, or may not have.
+    pub fn of_announcement(error: BusError) -> HttpError {
+        match error {
+            BusError::OutcomeUnknown => {
+                let message = "whether the nodes received it is unknown: send it again";
+                HttpError::new(StatusCode::GATEWAY_TIMEOUT, ErrorCode::OutcomeUnknown, message)
+            }
+            BusError::Unavailable | BusError::TooManyKeys => {
+                let message = "the bus is out of reach: no node received it, try again";
+                HttpError::unavailable(ErrorCode::BusUnavailable, message)
+            }
+        }
     }
 
     /// Whether the caller may try the same again, and is told when.

@@ -10,6 +10,7 @@ mod cluster_channels;
 mod cluster_failures;
 mod cluster_limits;
 mod cluster_nodes;
+mod cluster_outcomes;
 mod crowd;
 mod documented;
 mod emit;

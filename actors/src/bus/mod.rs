@@ -87,11 +87,15 @@ pub enum Taken {
     Before(EmitId),
 }
 
-/// Why the bus did not take something.
+/// Why the bus did not accept something, or may not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
+    /// It is certain that nothing was published.
     #[error("the bus is out of reach")]
     Unavailable,
+    /// The publication was handed to the bus, and the answer did not arrive.
+    #[error("the bus did not answer: whether it published is unknown")]
+    OutcomeUnknown,
     #[error("the bus remembers as many idempotency keys as it may: try again later")]
     TooManyKeys,
 }
@@ -105,8 +109,10 @@ pub trait Bus {
     /// Whether the bus does its work.
     fn health(&self) -> Arc<BusHealth>;
 
-    /// Publishes; resolves when the bus has taken it, after which every node that joined the channel will be handed it.
-    /// An error may leave open whether it was taken.
+    /// Publishes; resolves when the bus has accepted the publication. Every node that joined the channel then receives it.
+    ///
+    /// # Errors
+    /// Only [`BusError::OutcomeUnknown`] leaves open whether it was published; after any other error it was not.
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>>;
 
     /// Publishes, unless the project's key was used within the window of time that the bus remembers keys.

@@ -30,7 +30,8 @@ pub struct Emit {
     pub idempotency_key: Option<Box<str>>,
 }
 
-/// Emits of one HTTP call, in order. The answers come in the same order; no answer comes where the emitter is gone.
+/// The emits of one HTTP call, in order. The answers come in the same order. Where the emitter ends, no answer comes, and
+/// the outcome is unknown.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct EmitCall {
@@ -60,15 +61,17 @@ impl Emitted {
     }
 }
 
-/// Why an emit was not told. The caller may try again.
+/// Why an emit was not published, or may not have been. The caller may try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmitError {
     #[error("the project emits faster than it may: try again in a second")]
     RateLimited,
     #[error("the node remembers as many idempotency keys as it may: try again later")]
     TooManyKeys,
-    #[error("the bus is out of reach: try again (under an idempotency key nothing is told twice)")]
+    #[error("the bus is out of reach, the event was not published: try again")]
     BusUnavailable,
+    #[error("whether the event was published is unknown: give an idempotency key and send it again")]
+    OutcomeUnknown,
 }
 
 impl EmitError {
@@ -77,6 +80,7 @@ impl EmitError {
         match self {
             EmitError::RateLimited | EmitError::TooManyKeys => ErrorCode::RateLimited,
             EmitError::BusUnavailable => ErrorCode::BusUnavailable,
+            EmitError::OutcomeUnknown => ErrorCode::OutcomeUnknown,
         }
     }
 }
@@ -85,6 +89,7 @@ impl From<BusError> for EmitError {
     fn from(error: BusError) -> EmitError {
         match error {
             BusError::Unavailable => EmitError::BusUnavailable,
+            BusError::OutcomeUnknown => EmitError::OutcomeUnknown,
             BusError::TooManyKeys => EmitError::TooManyKeys,
         }
     }

@@ -26,11 +26,12 @@ pub enum ErrorCode {
     PayloadTooLarge,
     RateLimited,
     BusUnavailable,
+    OutcomeUnknown,
 }
 
 impl ErrorCode {
     /// Every code, in the order of docs/protocol.md.
-    pub const ALL: [ErrorCode; 21] = [
+    pub const ALL: [ErrorCode; 22] = [
         ErrorCode::UnknownMessage,
         ErrorCode::InvalidJson,
         ErrorCode::TokenMissing,
@@ -52,6 +53,7 @@ impl ErrorCode {
         ErrorCode::PayloadTooLarge,
         ErrorCode::RateLimited,
         ErrorCode::BusUnavailable,
+        ErrorCode::OutcomeUnknown,
     ];
 
     /// The code as it stands on the wire.
@@ -78,6 +80,7 @@ impl ErrorCode {
             ErrorCode::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
             ErrorCode::RateLimited => "RATE_LIMITED",
             ErrorCode::BusUnavailable => "BUS_UNAVAILABLE",
+            ErrorCode::OutcomeUnknown => "OUTCOME_UNKNOWN",
         }
     }
 }

@@ -54,7 +54,7 @@ export class EmitError extends Error {
     /** One of the protocol's error codes; `NO_ANSWER` where none came. */
     readonly code: string,
     message: string,
-    /** The HTTP status; 0 where no answer came: then the emit may have been told. */
+    /** The HTTP status; 0 where no answer came. With 0 and with 504 `OUTCOME_UNKNOWN` the event may have been published. */
     readonly status: number,
     options?: { cause?: unknown },
   ) {
@@ -140,7 +140,7 @@ export class Emitter {
       return retryAfter(response.headers.get("retry-after"));
     } catch (cause) {
       signal?.throwIfAborted();
-      const error = new EmitError("NO_ANSWER", "no answer came: the emit may have been told", 0, { cause });
+      const error = new EmitError("NO_ANSWER", "no answer came: the event may have been published", 0, { cause });
       for (const item of items) item.result = error;
       return undefined;
     }
@@ -174,7 +174,10 @@ function answerOf(text: string): Answer | Answer[] {
   }
 }
 
-/** Too much, or trouble behind the door; and no answer at all: the key keeps a second try from being told twice. */
+/**
+ * Whether another try can succeed: over a rate, a failure behind the endpoint, or no answer at all. After 504 and 0 the event
+ * may have been published; every item has an idempotency key, so that the second try does not deliver it twice.
+ */
 function isWorthARetry(result: EmitResult | undefined): boolean {
   return result instanceof EmitError && [0, 429, 502, 503, 504].includes(result.status);
 }

@@ -11,6 +11,7 @@ pub mod mongodb;
 pub mod node;
 pub mod raw;
 pub mod redis;
+pub mod redis_proxy;
 pub mod redis_url;
 pub mod tokens;
 

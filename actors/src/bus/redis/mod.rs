@@ -6,7 +6,8 @@
 //!
 //! Invariants:
 //! 1. What Redis has taken arrives on every joined channel of every node, or `Missed` is said of the channel.
-//! 2. While one of the two connections is lost, nothing is taken: an emit is refused, never accepted and lost.
+//! 2. While one of the two connections is lost, an emit is refused: never accepted and lost. `BusError::Unavailable`
+//!    means that nothing was written to Redis or that Redis refused it; anything else that fails is `OutcomeUnknown`.
 //! 3. A publication goes over one connection in the order of the calls, and Redis tells all nodes in that order.
 
 mod address;
@@ -120,9 +121,12 @@ impl RedisBus {
             return Box::pin(ready(Err(BusError::Unavailable)));
         }
         let (answer, answered) = oneshot::channel();
-        // Bounded by the callers, who each hold what they publish until they are answered.
-        let _ = self.calls.send(Call { what, answer });
-        Box::pin(async move { answered.await.unwrap_or(Err(BusError::Unavailable)) })
+        // Bounded by the callers: each holds what it publishes until it is answered.
+        if self.calls.send(Call { what, answer }).is_err() {
+            return Box::pin(ready(Err(BusError::Unavailable)));
+        }
+        // The publisher refuses what it did not send. Where it drops an answer, the command may have reached Redis.
+        Box::pin(async move { answered.await.unwrap_or(Err(BusError::OutcomeUnknown)) })
     }
 }
 

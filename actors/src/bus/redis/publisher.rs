@@ -36,10 +36,17 @@ const PIPELINE_BYTES: usize = 256 * 1024;
 /// A connection that held so long was a good one: the next loss is a new one.
 const STEADY: Duration = Duration::from_secs(10);
 
-/// Publishes once for a key: in one step, so that two nodes at the same moment are first and second. Sent whole each
-/// time: by its digest alone, a Redis that has forgotten it would have to be asked again, behind later publications.
+/// Publishes once for a key. It is one atomic step, so that of two nodes at the same moment one is first.
+///
+/// The key is written before the publication: a Redis without memory refuses `SET`, and then nothing was published. If
+/// `PUBLISH` is refused, the key expires at once, so that the next try is not mistaken for a duplicate. `SET` does that
+/// too, because the access list of an operator may not allow `DEL`.
+///
+/// The script is sent whole each time. With its digest alone, a Redis that has forgotten the script would have to be
+/// asked again, after later publications.
 const PUBLISH_ONCE: &str = "local before = redis.call('GET', KEYS[1]) if before then return before end \
-    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) redis.call('PUBLISH', ARGV[3], ARGV[4]) return false";
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) local reply = redis.pcall('PUBLISH', ARGV[3], ARGV[4]) \
+    if type(reply) == 'table' then redis.call('SET', KEYS[1], '', 'PX', 1) return reply end return false";
 
 /// What is to be published, and who waits for it.
 pub(super) struct Call {
@@ -95,13 +102,20 @@ impl Speaking {
                 Err(cause) if told.may_tell() => log::warn!("the bus takes nothing yet: {cause}"),
                 Err(_) => {}
             }
-            // Who waits is refused: a dropped answer is one.
-            while self.calls.try_recv().is_ok() {}
+            self.refuse_waiting();
             sleep(backoff.next_wait()).await;
         }
     }
 
-    /// Publishes until the connection is lost; says why it was.
+    /// Refuses the calls that are still in the queue. Nothing of them was written to Redis.
+    fn refuse_waiting(&mut self) {
+        while let Ok(call) = self.calls.try_recv() {
+            let _ = call.answer.send(Err(BusError::Unavailable));
+        }
+    }
+
+    /// Publishes until the connection is lost; returns the cause. The calls under way are dropped with it, which answers
+    /// them [`BusError::OutcomeUnknown`]: their bytes may have reached Redis.
     async fn serve(&mut self, connection: MultiplexedConnection) -> String {
         let mut ping = interval(PING_INTERVAL);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -163,15 +177,16 @@ impl Speaking {
         }
     }
 
-    /// Answers who waits for a pipeline; an error is the end of the connection, and they are refused.
+    /// Answers the callers of a pipeline. An error is the end of the connection; the outcome of its calls is unknown.
     fn settle(&self, (outcome, answers): (Result<Vec<Value>, RedisError>, Answers)) -> Result<(), RedisError> {
         for (value, answer) in outcome?.into_iter().zip(answers) {
-            // Who asked may be gone.
+            // The caller may be gone.
             let _ = answer.send(self.read_reply(value));
         }
         Ok(())
     }
 
+    /// Reads the reply to one command. Redis runs a command whole or refuses it: after a refusal nothing was published.
     fn read_reply(&self, value: Value) -> Result<Taken, BusError> {
         match value {
             // Receivers on all nodes, for a plain publication; nothing, for the first under its key.

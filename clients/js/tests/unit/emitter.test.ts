@@ -64,6 +64,7 @@ describe("emit", () => {
   test.each<[string, Reply]>([
     ["429", refusal(429, "RATE_LIMITED")],
     ["503", refusal(503, "BUS_UNAVAILABLE")],
+    ["504, whose outcome is unknown,", refusal(504, "OUTCOME_UNKNOWN")],
     ["no answer", new TypeError("fetch failed")],
     ["an answer that is not JSON", { status: 502, body: undefined }],
   ])("%s is tried again with the same key", async (_, reply) => {

@@ -65,11 +65,12 @@ pub enum Limit {
     RegisterMilliseconds,
     TcpMemoryPercent,
     ConditionCost,
+    HttpWriteTimeoutSeconds,
 }
 
 impl Limit {
     /// Every limit, in the order of their numbers.
-    pub const ALL: [Limit; 16] = [
+    pub const ALL: [Limit; 17] = [
         Limit::MessageBytes,
         Limit::MessagesPerSecond,
         Limit::Subscriptions,
@@ -86,6 +87,7 @@ impl Limit {
         Limit::RegisterMilliseconds,
         Limit::TcpMemoryPercent,
         Limit::ConditionCost,
+        Limit::HttpWriteTimeoutSeconds,
     ];
 
     /// The setting's key, or the limit's own name where it follows from the system or is fixed.
@@ -107,6 +109,7 @@ impl Limit {
             Limit::RegisterMilliseconds => "register_milliseconds",
             Limit::TcpMemoryPercent => "tcp_memory_percent",
             Limit::ConditionCost => "condition_cost",
+            Limit::HttpWriteTimeoutSeconds => "http.write_timeout_seconds",
         }
     }
 }

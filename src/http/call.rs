@@ -2,6 +2,7 @@
 //! the type, the body.
 
 use super::AppState;
+use super::crowd::flow_of;
 use super::error::HttpError;
 use crate::auth::{ApiToken, Scope, TokenError};
 use crate::catalogue::KeyUse;
@@ -61,6 +62,7 @@ pub(super) async fn read_json(
         let message = "send Content-Type: application/json, and no Content-Encoding";
         return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::InvalidJson, message));
     }
+    let _reads_body = flow_of(request).map(|flow| flow.read_body());
     timeout(BODY_PATIENCE, read_body(app_state, request, payload)).await.map_err(|_| late())?
 }
 

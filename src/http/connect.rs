@@ -4,6 +4,7 @@
 //! closes the connection, and what was pipelined behind it is dropped unread.
 
 use super::AppState;
+use super::connection::PacedStream;
 use super::error::HttpError;
 use super::handshake::Handshake;
 use crate::auth::{ApiToken, Scope, TokenError, UserToken};
@@ -29,7 +30,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const FAREWELL_BYTES: usize = 256 * 1024;
 
 /// A request that asks for an upgrade, as the dispatcher hands it over.
-pub type UpgradeRequest = (Request, Framed<TcpStream, h1::Codec>);
+pub type UpgradeRequest = (Request, Framed<PacedStream, h1::Codec>);
 
 /// Judges one upgrade, and hands its socket to the hub or refuses it.
 pub async fn on_upgrade(
@@ -38,20 +39,25 @@ pub async fn on_upgrade(
     (request, framed): UpgradeRequest,
 ) -> io::Result<()> {
     let parts = framed.into_parts();
+    let has_bare_line_feed = parts.io.flow().has_bare_line_feed();
+    let (socket, unread) = parts.io.into_parts();
     // Answers to requests in front of the upgrade go out first.
     let mut head = parts.write_buf;
-    match admit(app_state, &request).await {
+    let admitted = if has_bare_line_feed { Err(HttpError::bare_line_feed()) } else { admit(app_state, &request).await };
+    match admitted {
         Ok((handshake, outcome, connection_slot)) => {
             app_state.metrics.count_upgrade(Upgrade::of_outcome(&outcome));
             handshake.write_answer(&mut head);
-            let socket = parts.io.into_std()?;
-            hub.do_send(Adopt { socket, head: head.freeze(), early: parts.read_buf, outcome, connection_slot });
+            let mut early = parts.read_buf;
+            early.unsplit(unread);
+            let socket = socket.into_std()?;
+            hub.do_send(Adopt { socket, head: head.freeze(), early, outcome, connection_slot });
             Ok(())
         }
         Err(error) => {
             app_state.metrics.count_upgrade(Upgrade::of_status(error.status));
             write_refusal(&mut head, &error);
-            refuse(parts.io, &head).await
+            refuse(socket, &head).await
         }
     }
 }

@@ -4,28 +4,36 @@
 //! crowd, and say nothing. An upgrade leaves the count when its socket goes to the hub.
 
 use super::AppState;
+use super::connection::ConnectionFlow;
 use super::error::HttpError;
 use actix_http::ConnectionType;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::middleware::Next;
-use actix_web::{Error, web};
+use actix_web::{Error, HttpRequest, web};
 use actors::counters::{Counters, Limit};
 use actors::protocol::codes::ErrorCode;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// One connection, counted until it ends or is upgraded. Lives in the connection's data.
 pub struct HttpConnection {
     counters: Arc<Counters>,
     is_too_many: bool,
+    flow: Rc<ConnectionFlow>,
 }
 
 impl HttpConnection {
     /// Counts a connection beside at most `most` others.
-    pub fn count(counters: Arc<Counters>, most: u64) -> HttpConnection {
+    pub fn count(counters: Arc<Counters>, most: u64, flow: Rc<ConnectionFlow>) -> HttpConnection {
         let is_too_many = counters.http_connections.add(1) > most;
-        HttpConnection { counters, is_too_many }
+        HttpConnection { counters, is_too_many, flow }
     }
+}
+
+/// What the I/O of a request's connection is told.
+pub(super) fn flow_of(request: &HttpRequest) -> Option<&Rc<ConnectionFlow>> {
+    request.conn_data::<HttpConnection>().map(|connection| &connection.flow)
 }
 
 impl Drop for HttpConnection {
@@ -40,10 +48,15 @@ pub async fn doorkeeper(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    let is_too_many = request.conn_data::<HttpConnection>().is_some_and(|connection| connection.is_too_many);
+    let connection = request.conn_data::<HttpConnection>();
+    let is_too_many = connection.is_some_and(|connection| connection.is_too_many);
+    let _under_way = connection.map(|connection| connection.flow.begin(request.headers()));
     // Whoever looks after the node must see it just then.
     let is_watch = matches!(request.path(), "/healthz" | "/readyz" | "/metrics");
-    let mut response = if is_too_many && !is_watch {
+    let has_bare_line_feed = connection.is_some_and(|connection| connection.flow.has_bare_line_feed());
+    let mut response = if has_bare_line_feed {
+        request.into_response(HttpError::bare_line_feed().response())
+    } else if is_too_many && !is_watch {
         app_state.counters.count_limit(Limit::HttpConnections);
         let message = "the node has as many HTTP connections as it keeps open files for: use fewer, or try again";
         let error = HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message);
@@ -51,7 +64,7 @@ pub async fn doorkeeper(
     } else {
         next.call(request).await?.map_into_boxed_body()
     };
-    if is_too_many {
+    if is_too_many || has_bare_line_feed {
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     Ok(response)

@@ -31,6 +31,12 @@ impl HttpError {
         HttpError::new(StatusCode::BAD_REQUEST, code, message)
     }
 
+    /// What a request is answered whose header lines end with a line feed alone (RFC 9112 §2.2).
+    pub fn bare_line_feed() -> HttpError {
+        let message = "each header line must end with a carriage return and a line feed";
+        HttpError::bad_request(ErrorCode::UnknownMessage, message)
+    }
+
     /// 503.
     pub fn unavailable(code: ErrorCode, message: impl Into<String>) -> HttpError {
         HttpError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)

@@ -16,6 +16,7 @@ mod admin;
 mod admission;
 mod call;
 pub mod connect;
+pub mod connection;
 mod console;
 mod crowd;
 mod emit;

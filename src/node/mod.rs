@@ -16,13 +16,14 @@ mod system;
 use crate::auth::Authenticator;
 use crate::catalogue::{Catalogue, CatalogueError, NodeLock, ProjectName};
 use crate::http::connect::{self, UpgradeRequest};
+use crate::http::connection::{self, PacedStream};
 use crate::http::{self, Admission, AdmissionLimits, AppState, HttpConnection, NodeAuthorizer};
 use crate::limits::{SessionBudget, SystemFiles};
 use crate::settings::Settings;
 use actix::{Actor, Addr, Arbiter, System};
 use actix_http::HttpService;
 use actix_server::Server;
-use actix_service::map_config;
+use actix_service::{ServiceFactoryExt as _, map_config};
 use actix_web::dev::AppConfig;
 use actix_web::middleware::from_fn;
 use actix_web::{App, web};
@@ -162,6 +163,7 @@ impl Node {
     fn server(&self, listener: TcpListener, signals: StopSignals, budget: &SessionBudget) -> Result<Server, NodeError> {
         let workers = self.settings.http.worker_count();
         let (counters, reserved_for_http) = (self.app_state.counters.clone(), budget.reserved_for_http);
+        let write_timeout = Duration::from_secs(self.settings.http.write_timeout_seconds);
         let builder = Server::build()
             .workers(workers)
             .backlog(self.settings.http.backlog)
@@ -185,20 +187,21 @@ impl Node {
                 .data_factory(worker.emit_batcher())
                 .wrap(from_fn(http::doorkeeper))
                 .configure(http::routes);
-            HttpService::build()
-                .tcp_nodelay(true)
+            let connections = counters.clone();
+            let http = HttpService::build()
                 // An answer in front of an unread body survives only if the rest is read for a while.
                 .client_disconnect_timeout(LINGER)
-                .on_connect_ext(move |_, data| {
-                    data.insert(HttpConnection::count(counters.clone(), reserved_for_http));
+                .on_connect_ext(move |stream: &PacedStream, data| {
+                    let flow = stream.flow().clone();
+                    data.insert(HttpConnection::count(connections.clone(), reserved_for_http, flow));
                 })
                 .graceful_shutdown_signal(move || {
                     let drained = drained.clone();
                     async move { drained.notified().await }
                 })
                 .upgrade(worker.upgrades())
-                .finish(map_config(app, |_| AppConfig::default()))
-                .tcp()
+                .finish(map_config(app, |_| AppConfig::default()));
+            connection::accept(write_timeout, counters).and_then(http)
         })?;
         Ok(server.run())
     }

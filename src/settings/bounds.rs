@@ -38,6 +38,7 @@ impl Settings {
         vec![
             bound("http.workers", http.workers as u64, 0..=512),
             bound("http.backlog", http.backlog.into(), 1..=65_535),
+            bound("http.write_timeout_seconds", http.write_timeout_seconds, 1..=600),
             bound("catalogue.cache_seconds", catalogue.cache_seconds, 1..=86_400),
             bound("auth.leeway_seconds", auth.leeway_seconds, 0..=300),
             bound("session.ping_seconds", session.ping_seconds, 1..=3_600),

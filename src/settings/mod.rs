@@ -57,6 +57,8 @@ pub struct HttpSettings {
     pub allowed_origins: Vec<String>,
     /// Connections that may wait to be accepted.
     pub backlog: u32,
+    /// The longest time in which a peer may take nothing of its HTTP answer, in seconds.
+    pub write_timeout_seconds: u64,
 }
 
 /// `[data]`: where the node keeps its files.

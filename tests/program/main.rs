@@ -33,6 +33,7 @@ mod register;
 mod register_refusals;
 mod revocation;
 mod shutdown;
+mod stalled_readers;
 mod storms;
 mod support;
 mod system_limits;

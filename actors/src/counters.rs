@@ -60,6 +60,7 @@ pub enum Limit {
     EmitBatch,
     EmitsPerSecond,
     IdempotencyKeys,
+    IdempotencyKeysPerProject,
     QueuedBytes,
     HttpConnections,
     RegisterMilliseconds,
@@ -70,7 +71,7 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit, in the order of their numbers.
-    pub const ALL: [Limit; 17] = [
+    pub const ALL: [Limit; 18] = [
         Limit::MessageBytes,
         Limit::MessagesPerSecond,
         Limit::Subscriptions,
@@ -82,6 +83,7 @@ impl Limit {
         Limit::EmitBatch,
         Limit::EmitsPerSecond,
         Limit::IdempotencyKeys,
+        Limit::IdempotencyKeysPerProject,
         Limit::QueuedBytes,
         Limit::HttpConnections,
         Limit::RegisterMilliseconds,
@@ -104,6 +106,7 @@ impl Limit {
             Limit::EmitBatch => "emit_batch",
             Limit::EmitsPerSecond => "emits_per_second",
             Limit::IdempotencyKeys => "idempotency_keys",
+            Limit::IdempotencyKeysPerProject => "idempotency_keys_per_project",
             Limit::QueuedBytes => "queued_bytes",
             Limit::HttpConnections => "http_connections",
             Limit::RegisterMilliseconds => "register_milliseconds",

@@ -88,7 +88,7 @@ impl HttpError {
                 let message = "whether the nodes received it is unknown: send it again";
                 HttpError::new(StatusCode::GATEWAY_TIMEOUT, ErrorCode::OutcomeUnknown, message)
             }
-            BusError::Unavailable | BusError::TooManyKeys => {
+            BusError::Unavailable | BusError::TooManyKeys | BusError::TooManyKeysOfProject => {
                 let message = "the bus is out of reach: no node received it, try again";
                 HttpError::unavailable(ErrorCode::BusUnavailable, message)
             }

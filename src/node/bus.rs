@@ -5,7 +5,7 @@ use crate::http::BusHandles;
 use crate::settings::{BusKind, Settings};
 use actix::{Actor, Addr, Arbiter, Recipient};
 use actors::announcer::Announcer;
-use actors::bus::local::{LocalBus, LocalBusSettings};
+use actors::bus::local::{IdempotencySettings, LocalBus, LocalBusSettings};
 use actors::bus::redis::{RedisAddress, RedisBus, RedisBusSettings};
 use actors::bus::{Control, NodeFacts, SharedBus};
 use actors::counters::Counters;
@@ -31,13 +31,19 @@ enum Choice {
 }
 
 impl Choice {
-    fn of(settings: &Settings) -> Result<Choice, NodeError> {
+    fn of(settings: &Settings, node: u64) -> Result<Choice, NodeError> {
         let queued_bytes = queued_bytes(settings);
-        let idempotency_window = Duration::from_secs(settings.limits.idempotency_seconds);
+        let limits = &settings.limits;
+        let idempotency_window = Duration::from_secs(limits.idempotency_seconds);
         Ok(match settings.bus.kind {
             BusKind::Local => {
-                let idempotency_keys = settings.limits.idempotency_keys;
-                Choice::Local(LocalBusSettings { queued_bytes, idempotency_keys, idempotency_window })
+                let idempotency = IdempotencySettings {
+                    node,
+                    keys: limits.idempotency_keys,
+                    keys_per_project: limits.idempotency_keys_per_project,
+                    window: idempotency_window,
+                };
+                Choice::Local(LocalBusSettings { queued_bytes, idempotency })
             }
             BusKind::Redis => {
                 let redis = &settings.bus.redis;
@@ -75,7 +81,7 @@ pub(super) async fn start_bus(
     control_handler: Recipient<Control>,
     counters: Arc<Counters>,
 ) -> Result<BusParts, NodeError> {
-    let choice = Choice::of(settings)?;
+    let choice = Choice::of(settings, number)?;
     let (queued_bytes, emits_per_second) = (queued_bytes(settings), settings.limits.emits_per_second);
     let facts = facts(name);
     let (started, start) = tokio::sync::oneshot::channel();

@@ -55,6 +55,7 @@ impl Settings {
             bound("limits.emit_batch", limits.emit_batch as u64, 1..=10_000),
             bound("limits.emits_per_second", limits.emits_per_second.into(), 0..=10_000_000),
             bound("limits.idempotency_keys", limits.idempotency_keys as u64, 1..=100_000_000),
+            bound("limits.idempotency_keys_per_project", limits.idempotency_keys_per_project as u64, 1..=100_000_000),
             bound("limits.idempotency_seconds", limits.idempotency_seconds, 1..=86_400),
             bound("limits.queued_bytes", limits.queued_bytes as u64, 65_536..=u32::MAX.into()),
             bound("limits.tcp_memory_percent", limits.tcp_memory_percent.into(), 0..=75),

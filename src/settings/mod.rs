@@ -159,6 +159,8 @@ pub struct LimitSettings {
     pub emits_per_second: u32,
     /// Idempotency keys that the node remembers.
     pub idempotency_keys: usize,
+    /// Idempotency keys of one project that the node remembers.
+    pub idempotency_keys_per_project: usize,
     /// How long an idempotency key is remembered, in seconds.
     pub idempotency_seconds: u64,
     /// Event data on its way to the node's sessions, in bytes; publishing waits past it.

@@ -181,6 +181,25 @@ fn a_node_with_no_room_for_another_idempotency_key_refuses_it_until_old_ones_are
 }
 
 #[test]
+fn a_project_that_has_used_up_its_share_of_idempotency_keys_leaves_other_projects_theirs() {
+    let node = Node::start(&[("LIMITS__IDEMPOTENCY_KEYS_PER_PROJECT", "2"), ("LIMITS__IDEMPOTENCY_SECONDS", "2")]);
+    add_project(node.directory(), "other");
+    let keyed = |project: &str, key: &str| {
+        let token = node.token(Claims::api("emit").of_project(project));
+        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
+        let body = json!({"name": "orders", "eventData": 1, "idempotencyKey": key}).to_string();
+        request(node.address(), "POST", &format!("/api/system-api/{project}/emit-event-ws"), &headers, body.as_bytes())
+    };
+    assert_eq!(["a", "b"].map(|key| keyed("demo", key).status), [200; 2]);
+    let refused = keyed("demo", "c");
+    assert_eq!((refused.refusal(429).as_str(), refused.header("retry-after")), ("RATE_LIMITED", Some("1")));
+    assert_eq!(["a", "b"].map(|key| keyed("other", key).status), [200; 2]);
+    assert_eq!(keyed("demo", "a").json()["duplicate"], true, "a known key needs no room");
+    assert!(node.metric("carillon_limits_total", "\"idempotency_keys_per_project\"") >= 1.0);
+    eventually("room for a key", || keyed("demo", "c").status == 200);
+}
+
+#[test]
 fn a_body_at_the_limit_is_taken_and_one_byte_more_is_answered_413() {
     for (settings, limit) in [(vec![], 262_144), (vec![("LIMITS__EMIT_BYTES", "2000")], 2000)] {
         let node = Node::start(&settings);

@@ -20,6 +20,11 @@ impl EmitId {
     pub const fn new(node: u64, number: u64) -> EmitId {
         EmitId { node, number }
     }
+
+    /// The number of the emit among those of its node.
+    pub const fn number(self) -> u64 {
+        self.number
+    }
 }
 
 impl fmt::Display for EmitId {

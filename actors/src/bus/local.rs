@@ -3,6 +3,8 @@
 //! Past the bound a publisher waits: nothing is lost, and a backend that emits faster than the node can tell is slowed
 //! down to the node's pace.
 
+pub use super::idempotency::IdempotencySettings;
+
 use super::idempotency::{IdempotencyKeys, Publishing, Seen};
 use super::{
     Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, Once, Publication, Published, Subscriber, Taken,
@@ -16,17 +18,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
 /// The bounds of a local bus.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalBusSettings {
     /// Event data on the way, in bytes (`limits.queued_bytes`); one publication larger than that passes alone.
     pub queued_bytes: u32,
-    /// Idempotency keys remembered.
-    pub idempotency_keys: usize,
-    /// How long a key is remembered.
-    pub idempotency_window: Duration,
+    pub idempotency: IdempotencySettings,
 }
 
 /// How long a publisher waits for room before its caller is told to try again.
@@ -39,6 +39,8 @@ pub struct LocalBus {
     room: Arc<Semaphore>,
     capacity: u32,
     keys: Rc<RefCell<IdempotencyKeys>>,
+    /// Frees the memory of expired keys on a node that nobody emits on any more. Ended with the bus.
+    forgetting: OnceCell<JoinHandle<()>>,
     health: Arc<BusHealth>,
     counters: Arc<Counters>,
 }
@@ -46,13 +48,14 @@ pub struct LocalBus {
 impl LocalBus {
     /// A bus within these bounds.
     pub fn new(settings: LocalBusSettings, counters: Arc<Counters>) -> LocalBus {
-        let keys = IdempotencyKeys::new(settings.idempotency_keys, settings.idempotency_window);
+        let keys = IdempotencyKeys::new(settings.idempotency);
         LocalBus {
             subscriber: OnceCell::new(),
             listeners: ControlListeners::default(),
             room: Arc::new(Semaphore::new(settings.queued_bytes as usize)),
             capacity: settings.queued_bytes,
             keys: Rc::new(RefCell::new(keys)),
+            forgetting: OnceCell::new(),
             health: Arc::new(BusHealth::always()),
             counters,
         }
@@ -63,6 +66,7 @@ impl Bus for LocalBus {
     fn attach(&self, subscriber: Subscriber) {
         let attached = self.subscriber.set(subscriber);
         debug_assert!(attached.is_ok(), "a bus has one subscriber");
+        self.forgetting.get_or_init(|| actix::spawn(forget_expired(self.keys.clone())));
     }
 
     fn health(&self) -> Arc<BusHealth> {
@@ -93,23 +97,28 @@ impl Bus for LocalBus {
 
     fn publish_once(&self, publication: Publication, once: Once) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
         let now = Instant::now();
-        let name = self.keys.borrow().name(&publication.channel.project, &once.key);
-        let seen = self.keys.borrow_mut().look_up(name, now);
+        let project = publication.channel.project.clone();
+        let name = self.keys.borrow().name(&project, &once.key);
+        let seen = self.keys.borrow_mut().look_up(name, &project, now);
         match seen {
-            Seen::Told(id) => Box::pin(ready(Ok(Taken::Before(id)))),
+            Seen::Published(id) => Box::pin(ready(Ok(Taken::Before(id)))),
             Seen::UnderWay(publishing) => Box::pin(publishing.map_ok(Taken::Before)),
-            Seen::Full => {
-                self.counters.count_limit(Limit::IdempotencyKeys);
-                Box::pin(ready(Err(BusError::TooManyKeys)))
+            Seen::Full(limit) => {
+                self.counters.count_limit(limit);
+                let error = match limit {
+                    Limit::IdempotencyKeysPerProject => BusError::TooManyKeysOfProject,
+                    _ => BusError::TooManyKeys,
+                };
+                Box::pin(ready(Err(error)))
             }
             Seen::Never => {
                 let (keys, id) = (self.keys.clone(), once.id);
                 let publish: LocalBoxFuture<'static, _> =
                     Box::pin(FutureExt::inspect(self.publish(publication).map_ok(move |()| id), move |result| {
-                        keys.borrow_mut().settle(name, result)
+                        keys.borrow_mut().settle(name, result, Instant::now())
                     }));
                 let publishing: Publishing = publish.shared();
-                self.keys.borrow_mut().insert(name, publishing.clone(), now);
+                self.keys.borrow_mut().insert(name, project, publishing.clone());
                 Box::pin(publishing.map_ok(|_| Taken::First))
             }
         }
@@ -129,4 +138,20 @@ impl Bus for LocalBus {
     }
 
     fn leave(&self, _: &ChannelKey) {}
+}
+
+impl Drop for LocalBus {
+    fn drop(&mut self) {
+        if let Some(task) = self.forgetting.get() {
+            task.abort();
+        }
+    }
+}
+
+async fn forget_expired(keys: Rc<RefCell<IdempotencyKeys>>) {
+    let span = keys.borrow().span();
+    loop {
+        sleep(span).await;
+        keys.borrow_mut().forget_expired(Instant::now());
+    }
 }

@@ -96,8 +96,12 @@ pub enum BusError {
     /// The publication was handed to the bus, and the answer did not arrive.
     #[error("the bus did not answer: whether it published is unknown")]
     OutcomeUnknown,
-    #[error("the bus remembers as many idempotency keys as it may: try again later")]
+    #[error("the bus remembers as many idempotency keys as limits.idempotency_keys allows: try again later")]
     TooManyKeys,
+    #[error(
+        "the bus remembers as many keys of the project as limits.idempotency_keys_per_project allows: try again later"
+    )]
+    TooManyKeysOfProject,
 }
 
 /// What a bus does. Publications of one channel arrive in the order in which they were taken, on every node alike; or

@@ -65,8 +65,8 @@ mod tests {
     use super::super::{Emit, EmitResult};
     use super::*;
     use crate::bus::{
-        Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Subscriber, Taken, local::LocalBus,
-        local::LocalBusSettings,
+        Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Subscriber, Taken,
+        local::IdempotencySettings, local::LocalBus, local::LocalBusSettings,
     };
     use crate::counters::Counters;
     use actix::Recipient;
@@ -133,8 +133,7 @@ mod tests {
         let counters = Arc::new(Counters::default());
         let settings = LocalBusSettings {
             queued_bytes: 1 << 20,
-            idempotency_keys: 8,
-            idempotency_window: Duration::from_secs(60),
+            idempotency: IdempotencySettings { node: 1, keys: 8, keys_per_project: 8, window: Duration::from_secs(60) },
         };
         let rest = LocalBus::new(settings, counters.clone());
         let bus = Rc::new(Recorder { events: Rc::clone(&events), rest });

@@ -66,8 +66,10 @@ impl Emitted {
 pub enum EmitError {
     #[error("the project emits faster than it may: try again in a second")]
     RateLimited,
-    #[error("the node remembers as many idempotency keys as it may: try again later")]
+    #[error("the node remembers as many idempotency keys as it may: try again later, or without a key")]
     TooManyKeys,
+    #[error("the node remembers as many idempotency keys of this project as it may: try again later, or without a key")]
+    TooManyKeysOfProject,
     #[error("the bus is out of reach, the event was not published: try again")]
     BusUnavailable,
     #[error("whether the event was published is unknown: give an idempotency key and send it again")]
@@ -78,7 +80,7 @@ impl EmitError {
     /// The code that a backend reads.
     pub fn code(self) -> ErrorCode {
         match self {
-            EmitError::RateLimited | EmitError::TooManyKeys => ErrorCode::RateLimited,
+            EmitError::RateLimited | EmitError::TooManyKeys | EmitError::TooManyKeysOfProject => ErrorCode::RateLimited,
             EmitError::BusUnavailable => ErrorCode::BusUnavailable,
             EmitError::OutcomeUnknown => ErrorCode::OutcomeUnknown,
         }
@@ -91,6 +93,7 @@ impl From<BusError> for EmitError {
             BusError::Unavailable => EmitError::BusUnavailable,
             BusError::OutcomeUnknown => EmitError::OutcomeUnknown,
             BusError::TooManyKeys => EmitError::TooManyKeys,
+            BusError::TooManyKeysOfProject => EmitError::TooManyKeysOfProject,
         }
     }
 }

@@ -21,6 +21,9 @@ use tokio::time::timeout;
 /// How long a body may take to come: a caller that died within it must not hold a connection for ever.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
+/// What some editors and libraries write in front of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Refuses a call to a node that stops, unless other nodes hear what is said, and one whose length is said in two ways.
 pub(super) fn check_open(app_state: &AppState, request: &HttpRequest) -> Result<(), HttpError> {
     if app_state.is_draining() && app_state.settings.bus.kind == BusKind::Local {
@@ -43,13 +46,39 @@ pub(super) async fn check_application(
     scope: Scope,
 ) -> Result<Arc<ApiToken>, HttpError> {
     let of_api = |error| HttpError::of_token(error, KeyUse::Api);
-    let text = header_text(request, API_TOKEN).map_err(of_api)?.unwrap_or_default();
+    let text = api_token(request)?;
     let token = app_state.authenticator.verify_api(text).await.map_err(of_api)?;
     if token.project.as_str() != project {
         return Err(of_api(TokenError::ProjectMismatch));
     }
     token.require(scope).map_err(of_api)?;
     Ok(token)
+}
+
+/// The API token: the header `x-am-authorization`, or else `Authorization: Bearer`.
+fn api_token(request: &HttpRequest) -> Result<&str, HttpError> {
+    let of_api = |error| HttpError::of_token(error, KeyUse::Api);
+    if let Some(text) = header_text(request, API_TOKEN).map_err(of_api)?.filter(|text| !text.is_empty()) {
+        check_no_scheme(text, API_TOKEN)?;
+        return Ok(text);
+    }
+    let authorization = header_text(request, header::AUTHORIZATION.as_str()).map_err(of_api)?.unwrap_or_default();
+    Ok(after_bearer(authorization).unwrap_or_default())
+}
+
+/// The rest of a text that begins with the scheme `Bearer` (RFC 6750 §2.1; schemes have no case).
+fn after_bearer(text: &str) -> Option<&str> {
+    let (scheme, token) = text.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start())
+}
+
+/// Refuses a token with `Bearer ` in front of it, in a header that takes the token alone.
+pub(super) fn check_no_scheme(text: &str, header: &str) -> Result<(), HttpError> {
+    if after_bearer(text).is_none() {
+        return Ok(());
+    }
+    let message = format!("remove `Bearer ` from the header {header}: it takes the token alone");
+    Err(HttpError::new(StatusCode::UNAUTHORIZED, ErrorCode::TokenInvalid, message))
 }
 
 /// The body of a call that says that it is JSON; whether it is, its reader finds out.
@@ -59,10 +88,13 @@ pub(super) async fn read_json(
     payload: web::Payload,
 ) -> Result<Bytes, HttpError> {
     if !is_json(request) || is_encoded(request) {
-        let message = "send Content-Type: application/json, and no Content-Encoding";
-        return Err(HttpError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, ErrorCode::InvalidJson, message));
+        let message = match request.headers().get(header::CONTENT_TYPE) {
+            None => "the header Content-Type is missing: send Content-Type: application/json",
+            Some(_) => "send Content-Type: application/json, and no Content-Encoding",
+        };
+        let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+        return Err(HttpError::new(status, ErrorCode::UnsupportedMediaType, message));
     }
-    let _reads_body = flow_of(request).map(|flow| flow.read_body());
     timeout(BODY_PATIENCE, read_body(app_state, request, payload)).await.map_err(|_| late())?
 }
 
@@ -96,6 +128,7 @@ async fn read_body(app_state: &AppState, request: &HttpRequest, mut payload: web
     if announced.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64) {
         return Err(too_large());
     }
+    let _reads_body = flow_of(request).map(|flow| flow.read_body());
     let mut body = BytesMut::new();
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|_| invalid("the body ended early or is not what its headers say"))?;
@@ -103,6 +136,9 @@ async fn read_body(app_state: &AppState, request: &HttpRequest, mut payload: web
             return Err(too_large());
         }
         body.extend_from_slice(&chunk);
+    }
+    if body.starts_with(BYTE_ORDER_MARK) {
+        return Err(invalid("the body begins with a byte order mark (EF BB BF): send the JSON without it"));
     }
     Ok(body.freeze())
 }

@@ -17,7 +17,6 @@ use actors::hub::{Adopt, HandshakeOutcome, SessionHub};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::{frame, messages};
 use actors::session::{ApiGrant, ConnectionSlot, Grant, UserGrant};
-use bytes::BytesMut;
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -56,7 +55,7 @@ pub async fn on_upgrade(
         }
         Err(error) => {
             app_state.metrics.count_upgrade(Upgrade::of_status(error.status));
-            write_refusal(&mut head, &error);
+            head.extend_from_slice(error.closing_answer().as_bytes());
             refuse(socket, &head).await
         }
     }
@@ -132,22 +131,6 @@ pub fn user_grant(app_state: &AppState, token: &UserToken) -> UserGrant {
 fn end_of_session(app_state: &AppState, expires_at: u64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if expires_at > now { expires_at } else { expires_at.saturating_add(app_state.settings.auth.leeway_seconds) }
-}
-
-fn write_refusal(head: &mut BytesMut, error: &HttpError) {
-    let (status, body) = (error.status, error.body());
-    let mut lines = format!(
-        "HTTP/1.1 {} {}\r\nContent-Length: {}\r\nConnection: close\r\n",
-        status.as_u16(),
-        status.canonical_reason().unwrap_or_default(),
-        body.len()
-    );
-    for (name, value) in error.headers() {
-        lines.push_str(&format!("{name}: {value}\r\n"));
-    }
-    head.extend_from_slice(lines.as_bytes());
-    head.extend_from_slice(b"\r\n");
-    head.extend_from_slice(body.as_bytes());
 }
 
 /// Answers and hangs up, in an order that lets the client read: a socket that is dropped with bytes unread resets the

@@ -9,6 +9,7 @@ use super::error::HttpError;
 use actix_http::ConnectionType;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest, web};
 use actors::counters::{Counters, Limit};
@@ -64,6 +65,8 @@ pub async fn doorkeeper(
     } else {
         next.call(request).await?.map_into_boxed_body()
     };
+    let no_sniffing = header::HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, no_sniffing);
     if is_too_many || has_bare_line_feed {
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }

@@ -75,6 +75,7 @@ async fn check_tokens(app_state: &AppState, request: &HttpRequest, project: &str
     let token = call::check_application(app_state, request, project, Scope::Emit).await?;
     let of_user = |error| HttpError::of_token(error, KeyUse::User);
     if let Some(text) = call::header_text(request, USER_TOKEN).map_err(of_user)? {
+        call::check_no_scheme(text, USER_TOKEN)?;
         app_state.authenticator.verify_user(text, &token.project).await.map_err(of_user)?;
     }
     Ok(token)

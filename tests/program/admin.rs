@@ -128,7 +128,7 @@ fn an_order_needs_the_scope_the_project_and_a_sound_body() {
         request(node.address(), "POST", &path("disconnect-user-ws"), &headers, body)
     };
     assert_eq!(send("application/json", b"{").refusal(400), "INVALID_JSON");
-    assert_eq!(send("text/plain", b"{\"user\":\"u1\"}").refusal(415), "INVALID_JSON");
+    assert_eq!(send("text/plain", b"{\"user\":\"u1\"}").refusal(415), "UNSUPPORTED_MEDIA_TYPE");
     assert_eq!(send("application/json", &vec![b' '; 300_000]).refusal(413), "PAYLOAD_TOO_LARGE");
     let got = request(node.address(), "GET", &path("disconnect-user-ws"), &[], b"");
     assert_eq!((got.status, got.header("Allow")), (405, Some("POST")));

@@ -110,7 +110,7 @@ fn a_body_that_is_not_declared_as_json_is_answered_415() {
     for kind in [None, Some("text/plain"), Some("application/jsonx"), Some("multipart/form-data"), Some("")] {
         let mut headers = vec![("x-am-authorization", tokens.api.as_str())];
         headers.extend(kind.map(|kind| ("Content-Type", kind)));
-        assert!(!post(&node, EMIT, &headers).refusal(415).is_empty(), "{kind:?}");
+        assert_eq!(post(&node, EMIT, &headers).refusal(415), "UNSUPPORTED_MEDIA_TYPE", "{kind:?}");
     }
 }
 

@@ -21,6 +21,7 @@ mod handshake;
 mod handshake_bytes;
 mod handshake_limits;
 mod handshake_tokens;
+mod http_surface;
 mod layers;
 mod limits_met;
 

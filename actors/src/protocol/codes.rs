@@ -27,11 +27,12 @@ pub enum ErrorCode {
     RateLimited,
     BusUnavailable,
     OutcomeUnknown,
+    UnsupportedMediaType,
 }
 
 impl ErrorCode {
     /// Every code, in the order of docs/protocol.md.
-    pub const ALL: [ErrorCode; 22] = [
+    pub const ALL: [ErrorCode; 23] = [
         ErrorCode::UnknownMessage,
         ErrorCode::InvalidJson,
         ErrorCode::TokenMissing,
@@ -54,6 +55,7 @@ impl ErrorCode {
         ErrorCode::RateLimited,
         ErrorCode::BusUnavailable,
         ErrorCode::OutcomeUnknown,
+        ErrorCode::UnsupportedMediaType,
     ];
 
     /// The code as it stands on the wire.
@@ -81,6 +83,7 @@ impl ErrorCode {
             ErrorCode::RateLimited => "RATE_LIMITED",
             ErrorCode::BusUnavailable => "BUS_UNAVAILABLE",
             ErrorCode::OutcomeUnknown => "OUTCOME_UNKNOWN",
+            ErrorCode::UnsupportedMediaType => "UNSUPPORTED_MEDIA_TYPE",
         }
     }
 }

@@ -15,6 +15,9 @@ pub struct ConnectionFlow {
     reads_chunks: Cell<bool>,
     is_chunked: Cell<bool>,
     has_bare_line_feed: Cell<bool>,
+    /// A request began since the last input of a request head.
+    has_begun: Cell<bool>,
+    reads_body: Cell<bool>,
     /// The I/O waits until input is wanted.
     waiting: RefCell<Option<Waker>>,
 }
@@ -23,6 +26,7 @@ impl ConnectionFlow {
     /// Counts a request as under way until the returned value is dropped.
     pub(in crate::http) fn begin(self: &Rc<Self>, headers: &HeaderMap) -> UnderWay {
         self.requests_under_way.set(self.requests_under_way.get() + 1);
+        self.has_begun.set(true);
         self.is_chunked.set(headers.contains_key(header::TRANSFER_ENCODING));
         let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
         self.body_left.set(if self.is_chunked.get() { 0 } else { length.unwrap_or(0) });
@@ -31,6 +35,7 @@ impl ConnectionFlow {
 
     /// The handler of the current request reads its body until the returned value is dropped.
     pub(in crate::http) fn read_body(self: &Rc<Self>) -> ReadsBody {
+        self.reads_body.set(true);
         self.reads_chunks.set(self.is_chunked.get());
         self.wake();
         ReadsBody(self.clone())
@@ -48,6 +53,21 @@ impl ConnectionFlow {
     /// Whether the dispatcher needs input: no request is under way, or the body of the current one is not complete.
     pub(super) fn wants_input(&self) -> bool {
         self.requests_under_way.get() == 0 || self.body_left.get() > 0 || self.reads_chunks.get()
+    }
+
+    /// Whether the handler of the current request reads its body now.
+    pub(super) fn reads_body(&self) -> bool {
+        self.reads_body.get()
+    }
+
+    /// Whether no request has come of the input of the last request head: an answer is the HTTP library's own.
+    pub(super) fn is_without_request(&self) -> bool {
+        !self.has_begun.get()
+    }
+
+    /// A part of a request head is handed on.
+    pub(super) fn hand_on_head(&self) {
+        self.has_begun.set(false);
     }
 
     pub(super) fn body_left(&self) -> u64 {
@@ -89,6 +109,7 @@ pub(in crate::http) struct ReadsBody(Rc<ConnectionFlow>);
 
 impl Drop for ReadsBody {
     fn drop(&mut self) {
+        self.0.reads_body.set(false);
         self.0.reads_chunks.set(false);
     }
 }

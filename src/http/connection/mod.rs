@@ -8,11 +8,15 @@
 //! | file | job |
 //! | --- | --- |
 //! | `paced_stream.rs` | the wrapper: when to hand on input, when to give up |
+//! | `library_answers.rs` | what the HTTP library answers by itself, in our shape |
+//! | `continuation.rs` | holds `100 Continue` back until a handler reads the body |
 //! | `flow.rs` | what the routes tell the wrapper: a request began, its body's length, it ended |
 //! | `segments.rs` | finds the end of a request head, and line feeds without a carriage return |
 //! | `write_stall.rs` | how long the peer has taken nothing |
 
+mod continuation;
 mod flow;
+mod library_answers;
 mod paced_stream;
 mod segments;
 mod write_stall;

@@ -1,10 +1,12 @@
 //! The I/O wrapper of each HTTP connection.
 
+use super::continuation::Continuation;
 use super::flow::ConnectionFlow;
+use super::library_answers::replacement;
 use super::segments::LineScanner;
 use super::write_stall::WriteStall;
 use actors::counters::{Counters, Limit};
-use bytes::{Buf as _, BytesMut};
+use bytes::{Buf as _, Bytes, BytesMut};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -29,6 +31,9 @@ pub struct PacedStream {
     /// A request head ended: the dispatcher must look at it before more is handed on.
     is_paused: bool,
     stall: WriteStall,
+    continuation: Continuation,
+    /// What is left of an answer that replaces the library's own.
+    replacement: Option<Bytes>,
     has_written: bool,
     has_timed_out: bool,
 }
@@ -44,6 +49,8 @@ impl PacedStream {
             ahead: BytesMut::new(),
             is_paused: false,
             stall: WriteStall::new(write_timeout),
+            continuation: Continuation::default(),
+            replacement: None,
             has_written: false,
             has_timed_out: false,
         }
@@ -78,12 +85,38 @@ impl PacedStream {
             self.is_paused = body_left == length as u64;
             return length;
         }
+        self.flow.hand_on_head();
         let end = self.lines.scan(input);
         if end.is_some() {
             self.flow.set_bare_line_feed(self.lines.take_bare_line_feed());
             self.is_paused = true;
         }
         end.unwrap_or(input.len())
+    }
+
+    /// Writes what the dispatcher answers, or what the peer is sent instead.
+    fn poll_answer(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(self.continuation.poll_send(cx, &mut self.socket, &self.flow))?;
+        let skipped = self.continuation.take_from(bytes);
+        if skipped == bytes.len() {
+            // What the socket does not take now goes out with the next read or write.
+            if let Poll::Ready(sent) = self.continuation.poll_send(cx, &mut self.socket, &self.flow) {
+                sent?;
+            }
+            return Poll::Ready(Ok(skipped));
+        }
+        if self.replacement.is_none() && self.flow.is_without_request() {
+            self.replacement = replacement(bytes);
+        }
+        let Some(answer) = &mut self.replacement else {
+            let written = ready!(Pin::new(&mut self.socket).poll_write(cx, &bytes[skipped..]))?;
+            return Poll::Ready(Ok(skipped + written));
+        };
+        while !answer.is_empty() {
+            let written = ready!(Pin::new(&mut self.socket).poll_write(cx, answer))?;
+            answer.advance(written);
+        }
+        Poll::Ready(Ok(bytes.len()))
     }
 
     /// Lets the dispatcher work on what it has before it gets more.
@@ -105,6 +138,10 @@ impl AsyncRead for PacedStream {
             this.flow.wait(cx.waker());
             return Poll::Pending;
         }
+        if this.continuation.is_held() {
+            this.flow.wait(cx.waker());
+        }
+        ready!(this.continuation.poll_send(cx, &mut this.socket, &this.flow))?;
         if this.is_paused {
             return this.poll_pause(cx);
         }
@@ -137,7 +174,7 @@ impl AsyncWrite for PacedStream {
             // An upgraded socket leaves the wrapper before this.
             let _ = rustix::net::sockopt::set_socket_send_buffer_size(&this.socket, KERNEL_SEND_BUFFER_BYTES);
         }
-        let written = Pin::new(&mut this.socket).poll_write(cx, bytes);
+        let written = this.poll_answer(cx, bytes);
         if written.is_pending() {
             this.stall.begin(cx);
         } else if this.stall.is_stalled() {

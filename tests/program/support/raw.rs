@@ -130,7 +130,7 @@ impl RawSocket {
     }
 
     fn read_body(&mut self, answer: &Answer) -> Vec<u8> {
-        if answer.status == 101 || answer.status == 204 {
+        if matches!(answer.status, 100 | 101 | 204) {
             return Vec::new();
         }
         if let Some(length) = answer.header("content-length") {

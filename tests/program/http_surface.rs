@@ -1,0 +1,100 @@
+//! What any HTTP client sees: headers of every answer, refusals before a body is sent, the ways to send a token.
+
+use crate::support::http::{EMIT, head};
+use crate::support::raw::{answer_to, upgrade_with};
+use crate::support::{Answer, Node, RawSocket, emit, request};
+
+const BODY: &[u8] = br#"{"name":"orders","eventData":1}"#;
+
+/// Asks for `100 Continue` before it sends a body of so many bytes, and reads what comes.
+fn expecting(node: &Node, path: &str, headers: &[(&str, &str)], length: usize) -> (RawSocket, Answer) {
+    let mut headers = headers.to_vec();
+    headers.push(("Expect", "100-continue"));
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(&head("POST", path, &headers, Some(length)));
+    let answer = socket.read_answer();
+    (socket, answer)
+}
+
+#[test]
+fn a_call_that_is_refused_is_not_told_to_continue() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let json = ("Content-Type", "application/json");
+    let token = ("x-am-authorization", tokens.api.as_str());
+    let refused = |path: &str, headers: &[(&str, &str)], length| expecting(&node, path, headers, length).1;
+    assert_eq!(refused(EMIT, &[json], BODY.len()).refusal(401), "TOKEN_MISSING");
+    assert_eq!(refused(EMIT, &[json, ("x-am-authorization", "no.such.token")], 30).refusal(401), "TOKEN_INVALID");
+    assert_eq!(refused("/nowhere", &[json, token], BODY.len()).refusal(404), "UNKNOWN_MESSAGE");
+    assert_eq!(refused("/healthz", &[json, token], BODY.len()).refusal(405), "UNKNOWN_MESSAGE");
+    assert_eq!(refused(EMIT, &[json, token], 10_000_000).refusal(413), "PAYLOAD_TOO_LARGE");
+    assert_eq!(refused(EMIT, &[token], BODY.len()).refusal(415), "UNSUPPORTED_MEDIA_TYPE");
+}
+
+#[test]
+fn a_call_that_is_taken_is_told_to_continue_once() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    // The first call looks its project up in the catalogue, the second finds it in memory.
+    for _ in 0..2 {
+        let (mut socket, answer) = expecting(&node, EMIT, &headers, BODY.len());
+        assert_eq!(answer.status, 100);
+        socket.write(BODY);
+        assert_eq!(socket.read_answer().status, 200);
+        socket.write(&head("GET", "/healthz", &[], None));
+        assert_eq!(socket.read_answer().status, 200);
+    }
+}
+
+#[test]
+fn a_byte_order_mark_in_front_of_the_body_is_named() {
+    let node = Node::start(&[]);
+    let answer = emit(&node, &node.tokens().api, "\u{feff}{\"name\":\"orders\",\"eventData\":1}");
+    assert_eq!(answer.refusal(400), "INVALID_JSON");
+    assert!(answer.text().contains("byte order mark"), "{}", answer.text());
+}
+
+#[test]
+fn every_answer_forbids_sniffing() {
+    let node = Node::start(&[]);
+    let bytes = ["/", "/metrics", "/healthz", "/readyz", "/try", "/try.js", "/ws", "/nowhere", EMIT]
+        .map(|path| head("GET", path, &[], None));
+    let others = [upgrade_with("Connection", &[], &node.tokens()), b"no request\r\n\r\n".to_vec()];
+    for bytes in bytes.into_iter().chain(others) {
+        let answer = answer_to(&node, &bytes);
+        assert_eq!(answer.header("X-Content-Type-Options"), Some("nosniff"), "{}", String::from_utf8_lossy(&bytes));
+    }
+}
+
+#[test]
+fn what_is_no_request_is_refused_in_our_shape() {
+    let node = Node::start(&[]);
+    let long = [b"GET / HTTP/1.1\r\nHost: a\r\nx: ".to_vec(), vec![b'x'; 200_000]].concat();
+    for (bytes, status) in
+        [(b"no request\r\n\r\n".to_vec(), 400), (b"GET / HTTP/1.1\r\n: x\r\n\r\n".to_vec(), 400), (long, 431)]
+    {
+        // In front of it stands a good request, which is answered as ever.
+        let mut socket = RawSocket::connect(node.address());
+        socket.write(&[head("GET", "/healthz", &[], None), bytes].concat());
+        assert_eq!(socket.read_answer().status, 200);
+        assert_eq!(socket.read_answer().refusal(status), "UNKNOWN_MESSAGE");
+        socket.expect_end();
+    }
+}
+
+#[test]
+fn an_api_token_may_come_as_a_bearer_token() {
+    let node = Node::start(&[]);
+    let api = node.tokens().api;
+    let call = |name: &str, value: &str| {
+        request(node.address(), "POST", EMIT, &[("Content-Type", "application/json"), (name, value)], BODY)
+    };
+    assert_eq!(call("Authorization", &format!("Bearer {api}")).status, 200);
+    assert_eq!(call("authorization", &format!("bearer {api}")).status, 200);
+    assert_eq!(call("Authorization", "Bearer no.such.token").refusal(401), "TOKEN_INVALID");
+    assert_eq!(call("Authorization", &format!("Basic {api}")).refusal(401), "TOKEN_MISSING");
+    let prefixed = call("x-am-authorization", &format!("Bearer {api}"));
+    assert_eq!(prefixed.refusal(401), "TOKEN_INVALID");
+    assert!(prefixed.text().contains("remove `Bearer `"), "{}", prefixed.text());
+}

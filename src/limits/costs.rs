@@ -17,6 +17,10 @@ pub const PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION: u64 = 104;
 /// What the kernel keeps for one idle socket with empty buffers, in bytes: `tcp_sock`, inode, file, directory entry, epoll entry.
 pub const KERNEL_BYTES_PER_SOCKET: u64 = 4_040;
 
+/// What the kernel takes for each byte of `session.kernel_send_buffer_bytes`, its own overhead included: it doubles the
+/// value (socket(7)).
+pub const KERNEL_BYTES_PER_BUFFERED_BYTE: u64 = 2;
+
 /// What the kernel keeps for one connection that its firewall tracks, in bytes.
 pub const KERNEL_BYTES_PER_TRACKED_CONNECTION: u64 = 400;
 

@@ -14,6 +14,10 @@ pub(super) fn listen(settings: &Settings) -> Result<TcpListener, NodeError> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
+        // Accepted sockets inherit it. The kernel doubles the value, for its own overhead (socket(7)).
+        if let bytes @ 1.. = settings.session.kernel_send_buffer_bytes {
+            sockopt::set_socket_send_buffer_size(&socket, bytes)?;
+        }
         bind(&socket, &address)?;
         listen(&socket, i32::try_from(settings.http.backlog).unwrap_or(i32::MAX))?;
         Ok(TcpListener::from(socket))

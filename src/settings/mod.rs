@@ -129,6 +129,8 @@ pub struct SessionSettings {
     pub ping_seconds: u64,
     /// How many bytes may wait unsent before the session is closed `4430`.
     pub send_buffer_bytes: usize,
+    /// The kernel's send buffer of each connection, in bytes as `SO_SNDBUF` takes them; 0 leaves it to the kernel.
+    pub kernel_send_buffer_bytes: usize,
     /// How long a peer has to answer our close frame, in seconds.
     pub close_seconds: u64,
 }

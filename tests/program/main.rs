@@ -22,6 +22,7 @@ mod handshake_bytes;
 mod handshake_limits;
 mod handshake_tokens;
 mod http_surface;
+mod kernel_buffers;
 mod layers;
 mod limits_met;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::limits::costs::{
-    KERNEL_BYTES_PER_CLIENT, MEASURED_VERSION, PROCESS_BYTES, PROCESS_BYTES_PER_CLIENT,
+    KERNEL_BYTES_PER_BUFFERED_BYTE, KERNEL_BYTES_PER_CLIENT, MEASURED_VERSION, PROCESS_BYTES, PROCESS_BYTES_PER_CLIENT,
     PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION, REDIS_BYTES, REDIS_BYTES_OF_QUEUE_PER_NODE, REDIS_BYTES_PER_CHANNEL,
     REDIS_BYTES_PER_FURTHER_NODE,
 };
@@ -52,6 +52,8 @@ pub(super) struct Plan {
     pub process_bytes: u64,
     /// What the kernel keeps for them, in bytes.
     pub kernel_bytes: u64,
+    /// The most that the kernel's send buffers of those clients take, in bytes: all of them full.
+    pub send_buffer_bytes: u64,
     /// Redis, in bytes, without idempotency keys.
     pub redis_bytes: u64,
     pub open_files: u64,
@@ -64,7 +66,7 @@ pub(super) struct Plan {
 
 impl Plan {
     pub fn of(demand: &Demand) -> Plan {
-        let limits = Settings::default().limits;
+        let Settings { limits, session, .. } = Settings::default();
         let memory = demand.memory_gb * GB;
         let further = demand.subscriptions.saturating_sub(1);
         let process_bytes_per_client = PROCESS_BYTES_PER_CLIENT + further * PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION;
@@ -81,6 +83,9 @@ impl Plan {
             clients_a_node,
             process_bytes: PROCESS_BYTES + clients_a_node * process_bytes_per_client,
             kernel_bytes: clients_a_node * KERNEL_BYTES_PER_CLIENT,
+            send_buffer_bytes: clients_a_node
+                * session.kernel_send_buffer_bytes as u64
+                * KERNEL_BYTES_PER_BUFFERED_BYTE,
             redis_bytes: (REDIS_BYTES + nodes * REDIS_BYTES_OF_QUEUE_PER_NODE).saturating_add(of_channels),
             open_files: open_files_for(clients_a_node),
             tracked_connections: tracked_connections(clients_a_node),
@@ -103,6 +108,7 @@ impl Plan {
             "clients_a_node": self.clients_a_node,
             "process_bytes": self.process_bytes,
             "kernel_bytes": self.kernel_bytes,
+            "send_buffer_bytes": self.send_buffer_bytes,
             "redis_bytes": self.redis_bytes,
             "open_files": self.open_files,
             "nf_conntrack_max": self.tracked_connections,
@@ -133,6 +139,12 @@ mod tests {
         let three = Plan::of(&Demand { subscriptions: 3, ..DEMAND });
         let cost = cost + 2 * PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION;
         assert_eq!(three.clients_a_node_holds, (2 * GB - PROCESS_BYTES) / cost);
+    }
+
+    #[test]
+    fn full_send_buffers_take_twice_the_setting_for_each_client() {
+        let plan = Plan::of(&DEMAND);
+        assert_eq!(plan.send_buffer_bytes, plan.clients_a_node * 2 * 131_072);
     }
 
     #[test]

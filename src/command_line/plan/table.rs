@@ -51,6 +51,11 @@ impl Table<'_> {
                 format!("while one is away; half of its memory holds {}", count(plan.clients_a_node_holds)),
             ),
             row("memory of a node", bytes(plan.process_bytes + plan.kernel_bytes), parts),
+            row(
+                "send buffers",
+                bytes(plan.send_buffer_bytes),
+                "in the kernel if no client reads; net.ipv4.tcp_mem bounds it".to_owned(),
+            ),
             row("open files of a node", count(plan.open_files), "LimitNOFILE=, --ulimit nofile=".to_owned()),
             row("memory of Redis", bytes(plan.redis_bytes), channels),
         ]

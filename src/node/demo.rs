@@ -4,19 +4,48 @@ use crate::auth::{Scope, issue_api, issue_user};
 use crate::catalogue::{Catalogue, ProjectName};
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use tokio::time::sleep;
 
 /// How long the tokens of the block are good for.
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// How long a node that is not ready may take before the block says what it waits for.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How often a node that is not ready is looked at.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Prints the block once the node is ready. A node that takes longer says first what it waits for, which `waits_for` names.
+pub async fn print_when_ready(
+    catalogue: &dyn Catalogue,
+    name: &ProjectName,
+    address: SocketAddr,
+    waits_for: impl Fn() -> Option<String>,
+) {
+    let (start, mut has_said) = (Instant::now(), false);
+    while let Some(cause) = waits_for() {
+        if !has_said && start.elapsed() >= GRACE {
+            has_said = true;
+            print(&format!("\nCarillon listens on http://{address} and is not ready: waiting for {cause}.\n"));
+        }
+        sleep(POLL).await;
+    }
+    print_block(catalogue, name, address).await;
+}
+
 /// Prints the block to try, on standard output; nothing where the project or its keys are gone.
-pub async fn tell(catalogue: &dyn Catalogue, name: &ProjectName, address: SocketAddr) {
+async fn print_block(catalogue: &dyn Catalogue, name: &ProjectName, address: SocketAddr) {
     let Ok(Some(project)) = catalogue.project(name).await else { return };
     let scopes = [Scope::Connect, Scope::Emit].into_iter().collect();
     let tokens = (issue_api(&project, "try", scopes, Some(TOKEN_LIFE)), issue_user(&project, "u42", TOKEN_LIFE, &[]));
     let (Ok(api), Ok(user)) = tokens else { return };
+    print(&block(&program(), reachable(address), name, &api, &user));
+}
+
+fn print(text: &str) {
     // A closed standard output is no reason not to serve.
-    let _ = std::io::stdout().write_all(block(&program(), reachable(address), name, &api, &user).as_bytes());
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// How this program was called, so that the lines with it can be copied too.

@@ -9,7 +9,7 @@ mod catalogue;
 mod control_handler;
 mod demo;
 mod listener;
-
+mod readiness;
 mod stop;
 mod system;
 
@@ -91,11 +91,16 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let address_file = AddressFile::write(&settings, address)?;
     log::info!("node {} listens on http://{address}", node.app_state.node);
     // Production turns `catalogue.demo` off, and nobody else should find tokens in what a service printed.
-    if settings.catalogue.demo && (opened.is_first_start || address.ip().is_loopback()) {
-        demo::tell(catalogue.as_ref(), &ProjectName::demo(), address).await;
-    }
+    let demo_block = async {
+        if settings.catalogue.demo && (opened.is_first_start || address.ip().is_loopback()) {
+            let waits_for = || readiness::waits_for(&node.app_state);
+            demo::print_when_ready(catalogue.as_ref(), &ProjectName::demo(), address, waits_for).await;
+        }
+        std::future::pending::<Infallible>().await
+    };
     let result = tokio::select! {
         result = server => result,
+        never = demo_block => match never {},
         never = grow_tcp_memory(&mut tcp_memory, &node.app_state.counters) => match never {},
     };
     restore_tcp_memory(tcp_memory);

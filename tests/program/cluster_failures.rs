@@ -203,9 +203,36 @@ async fn a_node_that_starts_before_redis_is_ready_once_redis_is_there() {
     let url = redis.url();
     let node = Node::start(&[("BUS__KIND", "redis"), ("BUS__REDIS__URL", &url)]);
     assert!(!is_ready(&node));
+    let waiting = format!("not ready: waiting for Redis at {}", redis.address());
+    eventually("what it waits for", || node.output().contains(&waiting));
+    assert!(!node.output().contains("Carillon is ready"), "{}", node.output());
     let refused = emit(&node, &node.tokens().api, r#"{"name":"a","eventData":1}"#);
     assert_eq!(error_code(&refused.json()), "BUS_UNAVAILABLE");
     redis.start_again();
     await_ready(&node);
+    eventually("the block of a ready node", || node.output().contains("Carillon is ready"));
+    assert!(!node.output().contains("open-sesame"), "a password in the log");
+}
+
+#[test]
+fn an_outage_of_redis_is_one_warning_with_its_address_and_one_line_when_it_is_over() {
+    let Some(mut redis) = RedisServer::own() else { return };
+    redis.kill();
+    let url = redis.url();
+    let node = Node::start(&[("BUS__KIND", "redis"), ("BUS__REDIS__URL", &url)]);
+    let count = |text: &str| node.output().lines().filter(|line| line.contains(text)).count();
+    let warning = format!("Redis at {} can't be reached", redis.address());
+    eventually("a warning", || count(&warning) == 1);
+    // Both connections have tried several times by then.
+    eventually("what it waits for", || count("waiting for Redis") == 1);
+    redis.start_again();
+    await_ready(&node);
+    let connected = format!("connected to Redis at {}", redis.address());
+    eventually("both connections", || count(&connected) == 2);
+    assert_eq!(count(&warning), 1, "{}", node.output());
+    redis.kill();
+    let lost = format!("the connection to Redis at {} was lost", redis.address());
+    eventually("both losses", || count(&lost) == 2);
+    eventually("a warning of the second outage", || count(&warning) == 2);
     assert!(!node.output().contains("open-sesame"), "a password in the log");
 }

@@ -69,6 +69,12 @@ impl RedisServer {
         self.url.clone()
     }
 
+    /// Its address as an operator may see it: without user and password.
+    pub fn address(&self) -> String {
+        let url = RedisUrl::read(&self.url);
+        format!("{}/{}", url.host, url.database)
+    }
+
     /// What the channels and keys of the test begin with.
     pub fn prefix(&self) -> &str {
         &self.prefix

@@ -5,8 +5,8 @@
 //! arrived before. Opened at the first free byte, a channel that brings more than can be told would cost a gap for each
 //! of its publications.
 
+use super::log_rate_limit::LogRateLimit;
 use super::names::Names;
-use super::seldom::Seldom;
 use crate::backpressure::QueuePermit;
 use crate::bus::{ChannelKey, Control, ControlListeners, Missed, Publication, Published, Subscriber};
 use crate::counters::{Counters, Limit};
@@ -30,7 +30,7 @@ pub(super) struct Inbox {
     lost: Notify,
     /// A first channel was shut.
     shutting: Notify,
-    overflow_told: Seldom,
+    overflow_told: LogRateLimit,
     counters: Arc<Counters>,
 }
 
@@ -53,7 +53,7 @@ impl Inbox {
             shut: Mutex::default(),
             lost: Notify::new(),
             shutting: Notify::new(),
-            overflow_told: Seldom::default(),
+            overflow_told: LogRateLimit::default(),
             counters,
         }
     }
@@ -144,7 +144,7 @@ impl Inbox {
 
     fn drop_publication(&self, channel: ChannelKey) {
         self.counters.count_limit(Limit::QueuedBytes);
-        if self.overflow_told.may_tell() {
+        if self.overflow_told.allows() {
             let (project, event) = (&channel.project, &channel.event);
             log::warn!(
                 "more arrives than this node can tell, some is dropped and told as a gap: project={project} \

@@ -14,9 +14,10 @@ mod address;
 mod announcement;
 mod backoff;
 mod inbox;
+mod log_rate_limit;
 mod names;
+mod outage;
 mod publisher;
-mod seldom;
 mod subscriber;
 
 pub use address::{RedisAddress, RedisAddressError};
@@ -27,9 +28,10 @@ use crate::counters::Counters;
 use actix::Recipient;
 use futures::future::{LocalBoxFuture, TryFutureExt, ready};
 use inbox::Inbox;
+use log_rate_limit::LogRateLimit;
 use names::Names;
+use outage::Outage;
 use publisher::{Call, Speaking, What};
-use seldom::Seldom;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +56,7 @@ pub struct RedisBus {
     settings: RedisBusSettings,
     names: Names,
     health: Arc<BusHealth>,
+    outage: Arc<Outage>,
     counters: Arc<Counters>,
     orders: mpsc::UnboundedSender<Order>,
     calls: mpsc::UnboundedSender<Call>,
@@ -70,6 +73,7 @@ impl RedisBus {
         let (calls, called) = mpsc::unbounded_channel();
         RedisBus {
             names: Names::new(&settings.prefix),
+            outage: Arc::new(Outage::new(settings.address.clone())),
             settings,
             health: Arc::default(),
             counters,
@@ -93,7 +97,7 @@ impl RedisBus {
         let pushes = inbox.clone();
         let address = &self.settings.address;
         let connector = address.connector(move |push| pushes.on_push(push), subscriber::RESPONSE_TIMEOUT);
-        Hearing::new(connector, names, inbox, orders, self.health.clone(), counters)
+        Hearing::new(connector, names, inbox, orders, self.health.clone(), self.outage.clone(), counters)
     }
 
     fn speaking(&self, calls: mpsc::UnboundedReceiver<Call>) -> Speaking {
@@ -110,7 +114,8 @@ impl RedisBus {
             lost,
             calls,
             window,
-            refusals: Seldom::default(),
+            refusals: LogRateLimit::default(),
+            outage: self.outage.clone(),
             health: self.health.clone(),
             counters,
         }
@@ -136,7 +141,6 @@ impl Bus for RedisBus {
             debug_assert!(false, "a bus has one subscriber");
             return;
         };
-        log::info!("the bus is Redis at {}", self.settings.address);
         let hearing = tokio::spawn(self.hearing(subscriber, orders).run());
         let speaking = tokio::spawn(self.speaking(calls).run());
         self.tasks.borrow_mut().extend([hearing, speaking]);

@@ -6,8 +6,9 @@
 
 use super::address::Connector;
 use super::backoff::Backoff;
+use super::log_rate_limit::LogRateLimit;
 use super::names::Names;
-use super::seldom::Seldom;
+use super::outage::Outage;
 use crate::bus::{BusError, BusHealth, EmitId, Once, Publication, Taken};
 use crate::counters::Counters;
 use deadpool_redis::redis::{Pipeline, RedisError, Value, aio::ConnectionLike as _, aio::MultiplexedConnection};
@@ -48,6 +49,9 @@ const PUBLISH_ONCE: &str = "local before = redis.call('GET', KEYS[1]) if before 
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2]) local reply = redis.pcall('PUBLISH', ARGV[3], ARGV[4]) \
     if type(reply) == 'table' then redis.call('SET', KEYS[1], '', 'PX', 1) return reply end return false";
 
+/// The name of this connection in the log.
+const CONNECTION: &str = "publisher";
+
 /// What is to be published, and who waits for it.
 pub(super) struct Call {
     pub what: What,
@@ -71,7 +75,8 @@ pub(super) struct Speaking {
     pub calls: mpsc::UnboundedReceiver<Call>,
     /// How long idempotency keys are remembered.
     pub window: Duration,
-    pub refusals: Seldom,
+    pub refusals: LogRateLimit,
+    pub outage: Arc<Outage>,
     pub health: Arc<BusHealth>,
     pub counters: Arc<Counters>,
 }
@@ -82,7 +87,6 @@ impl Speaking {
     /// Publishes until the task is ended.
     pub async fn run(mut self) {
         let mut backoff = Backoff::default();
-        let told = Seldom::default();
         loop {
             // What the connection before may have left.
             let _ = self.lost.notified().now_or_never();
@@ -90,17 +94,16 @@ impl Speaking {
                 Ok(connection) => {
                     let since = Instant::now();
                     self.health.set_takes(true);
-                    log::info!("the bus takes what is published");
+                    self.outage.on_connected(CONNECTION);
                     let cause = self.serve(connection).await;
                     self.health.set_takes(false);
                     self.counters.bus_losses.add(1);
-                    log::error!("the bus takes nothing any more, this node is not ready: {cause}");
+                    self.outage.on_lost(CONNECTION, &cause);
                     if since.elapsed() >= STEADY {
                         backoff.reset();
                     }
                 }
-                Err(cause) if told.may_tell() => log::warn!("the bus takes nothing yet: {cause}"),
-                Err(_) => {}
+                Err(cause) => self.outage.on_failure(CONNECTION, &cause),
             }
             self.refuse_waiting();
             sleep(backoff.next_wait()).await;
@@ -196,7 +199,7 @@ impl Speaking {
                 id.map(Taken::Before).ok_or(BusError::Unavailable)
             }
             other => {
-                if self.refusals.may_tell() {
+                if self.refusals.allows() {
                     log::error!("Redis refuses a publication: {}", refusal(other));
                 }
                 Err(BusError::Unavailable)

@@ -7,7 +7,7 @@ use super::address::Connector;
 use super::backoff::Backoff;
 use super::inbox::Inbox;
 use super::names::Names;
-use super::seldom::Seldom;
+use super::outage::Outage;
 use crate::bus::{BusError, BusHealth, ChannelKey};
 use crate::counters::Counters;
 use crate::protocol::codes::GapReason;
@@ -33,6 +33,9 @@ const OPEN_INTERVAL: Duration = Duration::from_millis(50);
 /// A connection that held so long was a good one: the next loss is a new one.
 const STEADY: Duration = Duration::from_secs(10);
 
+/// The name of this connection in the log.
+const CONNECTION: &str = "subscriber";
+
 /// A channel to join, and who waits for it.
 type Joining = (ChannelKey, oneshot::Sender<Result<(), BusError>>);
 
@@ -53,6 +56,7 @@ pub(super) struct Hearing {
     /// What is joined on each connection anew. Invariant: changed here only, as orders are carried out.
     wanted: HashSet<ChannelKey>,
     health: Arc<BusHealth>,
+    outage: Arc<Outage>,
     counters: Arc<Counters>,
 }
 
@@ -64,32 +68,31 @@ impl Hearing {
         inbox: Arc<Inbox>,
         orders: mpsc::UnboundedReceiver<Order>,
         health: Arc<BusHealth>,
+        outage: Arc<Outage>,
         counters: Arc<Counters>,
     ) -> Hearing {
-        Hearing { connector, names, inbox, orders, held: None, wanted: HashSet::new(), health, counters }
+        Hearing { connector, names, inbox, orders, held: None, wanted: HashSet::new(), health, outage, counters }
     }
 
     /// Hears until the task is ended.
     pub async fn run(mut self) {
         let mut backoff = Backoff::default();
-        let told = Seldom::default();
         loop {
             match self.connect().await {
                 Ok(connection) => {
                     let since = Instant::now();
                     self.health.set_hears(true);
-                    log::info!("the bus is heard: channels={}", self.wanted.len());
+                    self.outage.on_connected(CONNECTION);
                     let cause = self.serve(connection).await;
                     self.health.set_hears(false);
                     self.forget_orders();
                     self.counters.bus_losses.add(1);
-                    log::error!("the bus is not heard any more, this node is not ready: {cause}");
+                    self.outage.on_lost(CONNECTION, &cause);
                     if since.elapsed() >= STEADY {
                         backoff.reset();
                     }
                 }
-                Err(cause) if told.may_tell() => log::warn!("the bus can't be heard yet: {cause}"),
-                Err(_) => {}
+                Err(cause) => self.outage.on_failure(CONNECTION, &cause),
             }
             sleep(backoff.next_wait()).await;
         }

@@ -1,0 +1,21 @@
+//! What a node that is not ready waits for, in words for an operator. The route `/readyz` says the same to machines.
+
+use crate::http::AppState;
+use crate::settings::BusKind;
+use actors::bus::redis::RedisAddress;
+
+/// What the node waits for; nothing once it is ready. Never holds a secret of an address.
+pub(super) fn waits_for(app_state: &AppState) -> Option<String> {
+    if !app_state.authenticator.is_ready() {
+        return Some("the catalogue".to_owned());
+    }
+    if app_state.bus_health.is_ready() {
+        return None;
+    }
+    let bus = &app_state.settings.bus;
+    let address = RedisAddress::parse(bus.redis.url.expose()).ok();
+    match (bus.kind, address) {
+        (BusKind::Redis, Some(address)) => Some(format!("Redis at {address}")),
+        _ => Some("the bus".to_owned()),
+    }
+}

@@ -8,6 +8,7 @@
 //! | [`catalogue`] | projects, their keys and their events, where they are kept |
 //! | [`auth`] | the two tokens: verified at the door, signed for the command line |
 //! | [`http`] | the HTTP server: the WebSocket handshake, the emit route, health, metrics, the try page |
+//! | [`logging`] | the log: text or JSON lines, its level, which can change while the node runs |
 //! | [`metrics`] | what `/metrics` shows |
 //! | [`node`] | one running node: which parts there are, and the order of their start and stop |
 
@@ -18,6 +19,7 @@ pub mod catalogue;
 pub mod command_line;
 pub mod http;
 pub mod limits;
+pub mod logging;
 pub mod metrics;
 pub mod node;
 pub mod settings;

@@ -139,11 +139,11 @@ impl<K: Clone + Eq + Hash + Display, V: Clone> LookupCache<K, V> {
                 Ok(Entry { value, since, max_age, is_stale: false })
             }
             (Err(error), Some(before)) => {
-                log::warn!("catalogue look-up failed, the cached answer stays valid: of={key} cause={error}");
+                log::warn!(of:% = key, cause:% = error; "a catalogue look-up failed; the cached answer stays valid");
                 Ok(Entry { value: Some(before), since, max_age: RETRY_AGE, is_stale: true })
             }
             (Err(error), None) => {
-                log::warn!("catalogue look-up failed: of={key} cause={error}");
+                log::warn!(of:% = key, cause:% = error; "a catalogue look-up failed");
                 Err(Unavailable)
             }
         }

@@ -164,9 +164,8 @@ fn prepare_keys(project: &Project, key_use: KeyUse, fingerprints: &Fingerprints)
     let count = project.keys.iter().filter(active).count();
     if count > MAX_KEYS_OF_A_USE {
         log::warn!(
-            "too many active keys, only the first are used: project={} use={} keys={count} used={MAX_KEYS_OF_A_USE}",
-            project.name,
-            key_use.as_str()
+            project:% = project.name, key_use = key_use.as_str(), keys = count, used = MAX_KEYS_OF_A_USE;
+            "a project has too many active keys; only the first are used"
         );
     }
     project
@@ -180,7 +179,7 @@ fn prepare_keys(project: &Project, key_use: KeyUse, fingerprints: &Fingerprints)
 
 fn prepare_key(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) -> Option<Verifier> {
     Verifier::prepare(key, mark(project, key, fingerprints))
-        .inspect_err(|cause| log::warn!("key can't be used: project={project} key={} cause={cause}", key.id))
+        .inspect_err(|cause| log::warn!(project:%, key = key.id, cause:%; "a key can't be used"))
         .ok()
 }
 

@@ -23,11 +23,9 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use crate::catalogue::CatalogueError;
+use crate::logging;
 use crate::node;
-use crate::settings::{Loaded, Problems};
-
-/// What is logged where `RUST_LOG` says nothing.
-const LOG_FILTER: &str = "info,actix_server=warn";
+use crate::settings::{Loaded, LogFormat, Problems};
 
 /// A real-time broker: backends emit events over HTTP, WebSocket clients are told what matches their condition.
 #[derive(Debug, Parser)]
@@ -113,12 +111,16 @@ pub fn run() -> ExitCode {
 
 fn serve(file: Option<&Path>) -> Result<(), Failure> {
     let settings = Loaded::from_process(file)?.settings;
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or(LOG_FILTER))
-        // It says nothing that an operator can act on: each malformed request of a stranger, and below that requests as
-        // they came, tokens included.
-        .filter_module("actix_http", log::LevelFilter::Off)
-        .init();
-    node::serve(settings).map_err(|failure| Failure::Node(failure.to_string()))
+    logging::start(&settings.log);
+    let format = settings.log.format;
+    node::serve(settings).map_err(|failure| match format {
+        LogFormat::Text => Failure::Node(failure.to_string()),
+        // Whatever reads JSON lines can't read any other.
+        LogFormat::Json => {
+            log::error!(cause:% = failure; "the node did not start, or stopped by itself");
+            Failure::Told
+        }
+    })
 }
 
 /// Runs a command's asynchronous part.

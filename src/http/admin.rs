@@ -5,8 +5,8 @@
 use super::AppState;
 use super::call::{self, invalid};
 use super::error::HttpError;
-use crate::auth::{MAX_SUBJECT_BYTES, Scope};
-use crate::catalogue::{self, CatalogueError, Key, ProjectName};
+use crate::auth::{ApiToken, MAX_SUBJECT_BYTES, Scope};
+use crate::catalogue::{self, CatalogueError, Key};
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::announcer::Announce;
@@ -17,6 +17,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The longest id of a key that is looked for, in bytes: a token's header has no room for more.
 const MAX_KEY_ID_BYTES: usize = 1_024;
@@ -29,10 +30,11 @@ pub async fn disconnect_user(
     payload: web::Payload,
 ) -> HttpResponse {
     let order = async {
-        let (project, body) = read_order(&app_state, &request, &project, payload).await?;
+        let (by, body) = read_order(&app_state, &request, &project, payload).await?;
+        let project = by.project.to_string();
         let user = read_member(&body, "user", MAX_SUBJECT_BYTES)?;
-        log::info!("a user's sessions are ended by order: project={project}");
-        announce(&app_state, Control::DisconnectUser { project: project.to_string(), user: user.clone() }).await?;
+        log::info!(project, user, by = by.application; "disconnecting all sessions of a user");
+        announce(&app_state, Control::DisconnectUser { project, user: user.clone() }).await?;
         Ok(json!({"user": user}))
     };
     answer(order.await)
@@ -62,13 +64,14 @@ pub async fn revoke_key(
     payload: web::Payload,
 ) -> HttpResponse {
     let order = async {
-        let (project, body) = read_order(&app_state, &request, &project, payload).await?;
+        let (by, body) = read_order(&app_state, &request, &project, payload).await?;
+        let project = &by.project;
         let id = read_member(&body, "id", MAX_KEY_ID_BYTES)?;
-        if !catalogue::revoke_key(app_state.catalogue.as_ref(), &project, &id).await.map_err(of_catalogue)? {
+        if !catalogue::revoke_key(app_state.catalogue.as_ref(), project, &id).await.map_err(of_catalogue)? {
             let message = "the project has no key with this id: list them";
             return Err(HttpError::new(StatusCode::NOT_FOUND, ErrorCode::UnknownMessage, message));
         }
-        log::info!("a key was revoked by order: project={project} key={id:?}");
+        log::info!(project:%, key = id, by = by.application; "a key was revoked");
         announce(&app_state, Control::ProjectChanged { project: project.to_string() }).await?;
         Ok(json!({"id": id}))
     };
@@ -81,7 +84,7 @@ fn describe(key: &Key) -> Value {
 }
 
 fn of_catalogue(error: CatalogueError) -> HttpError {
-    log::warn!("an administrator's call met a catalogue that failed: cause={error}");
+    log::warn!(cause:% = error; "an admin call failed because the catalogue failed");
     let message = "the catalogue does not answer now: try again in a few seconds";
     HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message)
 }
@@ -92,11 +95,11 @@ async fn read_order(
     request: &HttpRequest,
     project: &str,
     payload: web::Payload,
-) -> Result<(ProjectName, Bytes), HttpError> {
+) -> Result<(Arc<ApiToken>, Bytes), HttpError> {
     call::check_open(app_state, request)?;
     let token = call::check_application(app_state, request, project, Scope::Admin).await?;
     let body = call::read_json(app_state, request, payload).await?;
-    Ok((token.project.clone(), body))
+    Ok((token, body))
 }
 
 /// A member of the body that must be a string of 1 to `most` bytes.

@@ -35,7 +35,7 @@ pub async fn metrics(app_state: web::Data<AppState>) -> HttpResponse {
             HttpResponse::Ok().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(text)
         }
         Err(error) => {
-            log::error!("metrics cannot be written: {error}");
+            log::error!(cause:% = error; "the metrics page can't be written");
             HttpResponse::InternalServerError().finish()
         }
     }

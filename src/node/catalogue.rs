@@ -53,7 +53,10 @@ async fn open_mongo(settings: &Settings) -> Result<OpenCatalogue, CatalogueError
         Ok(made_demo) => (made_demo, None),
         Err(error @ CatalogueError::Address(_)) => return Err(error),
         Err(error) => {
-            log::warn!("the catalogue can't be reached: the node is not ready, and goes on trying: cause={error}");
+            log::warn!(
+                uri:% = settings.catalogue.mongodb.uri, cause:% = error;
+                "the catalogue can't be reached; the node is not ready and keeps trying"
+            );
             let attempts = keep_trying(Arc::clone(&catalogue), settings.clone());
             (false, Some(Attempts(tokio::spawn(attempts))))
         }
@@ -68,10 +71,10 @@ async fn keep_trying(catalogue: Arc<LateCatalogue>, settings: Settings) {
         pause = LONGEST_PAUSE.min(pause * 2);
         match catalogue.reach(&settings).await {
             Ok(false) => return,
-            Ok(true) => return log::info!("made the project demo: `carillon token` signs tokens for it"),
-            // Ever more seldom: the first lines say it all.
+            Ok(true) => return log::info!("created the project demo; `carillon token` signs tokens for it"),
+            // At the second, fourth, eighth … attempt: an outage of an hour takes twelve lines.
             Err(error) if attempt.is_power_of_two() => {
-                log::warn!("the catalogue still can't be reached: attempts={attempt} cause={error}");
+                log::warn!(attempt, cause:% = error; "the catalogue still can't be reached");
             }
             Err(_) => {}
         }
@@ -88,10 +91,10 @@ impl LateCatalogue {
         let mongodb = &settings.catalogue.mongodb;
         let catalogue = MongoCatalogue::connect(&mongodb.uri, &mongodb.database).await?;
         for name in catalogue.migrate().await? {
-            log::info!("applied migration {name}");
+            log::info!(migration:% = name; "applied a migration");
         }
         let made_demo = settings.catalogue.demo && catalogue.ensure_demo().await?;
-        log::info!("the catalogue answers: uri={} database={}", mongodb.uri, mongodb.database);
+        log::info!(uri:% = mongodb.uri, database = mongodb.database; "the catalogue answers");
         // Set by one task, one attempt after the other.
         let _ = self.0.set(catalogue);
         Ok(made_demo)

@@ -74,7 +74,7 @@ impl ControlHandler {
     fn on_project_changed(&mut self, project: ProjectName, ctx: &mut Context<Self>) {
         self.authenticator.expire(Some(&project));
         self.counters.project_changes.add(1);
-        log::info!("a project was changed in the catalogue, its keys are read again: project={project}");
+        log::info!(project:%; "a project has changed in the catalogue; its keys are read again");
         self.end_revoked(project.clone(), ctx);
         ctx.run_later(SECOND_PASS_DELAY, |handler, ctx| handler.end_revoked(project, ctx));
     }
@@ -135,7 +135,7 @@ impl ControlHandler {
                         handler.on_missed(ctx);
                     }
                 }
-                Err(error) => log::warn!("the catalogue can't be watched for changes: cause={error}"),
+                Err(error) => log::warn!(cause:% = error; "the catalogue can't be watched for changes"),
             }
             ctx.run_later(POLL_INTERVAL, |handler, ctx| handler.watch(ctx));
         }));

@@ -58,7 +58,7 @@ impl Drop for AddressFile {
         if let Err(error) =
             removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
         {
-            log::warn!("cannot remove {}: {error}", self.0.display());
+            log::warn!(file:% = self.0.display(), cause:% = error; "a file can't be removed");
         }
     }
 }

@@ -8,6 +8,7 @@ mod bus;
 mod catalogue;
 mod control_handler;
 mod demo;
+mod limit_log;
 mod listener;
 mod readiness;
 mod stop;
@@ -37,6 +38,7 @@ use actors::session::{SessionContext, SessionHandlers, SessionSettings, on_clien
 use bus::{BusParts, start_bus};
 use catalogue::open_catalogue;
 use control_handler::ControlHandler;
+use limit_log::log_limits;
 use listener::{AddressFile, listen};
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -89,7 +91,7 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
     let node = Node::start(&settings, catalogue.clone(), &budget).await?;
     let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
-    log::info!("node {} listens on http://{address}", node.app_state.node);
+    log::info!(node:% = node.app_state.node, address:%; "the node listens on http://{address}");
     // Production turns `catalogue.demo` off, and nobody else should find tokens in what a service printed.
     let demo_block = async {
         if settings.catalogue.demo && (opened.is_first_start || address.ip().is_loopback()) {
@@ -102,10 +104,11 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
         result = server => result,
         never = demo_block => match never {},
         never = grow_tcp_memory(&mut tcp_memory, &node.app_state.counters) => match never {},
+        never = log_limits(&node.app_state.counters) => match never {},
     };
     restore_tcp_memory(tcp_memory);
     drop(address_file);
-    log::info!("node {} has stopped", node.app_state.node);
+    log::info!(node:% = node.app_state.node; "the node has stopped");
     Ok(result?)
 }
 
@@ -256,7 +259,7 @@ impl Worker {
                 let (app_state, hub) = (app_state.clone(), hub.clone());
                 async move {
                     if let Err(error) = connect::on_upgrade(&app_state, &hub, request).await {
-                        log::debug!("a client was gone before its answer: {error}");
+                        log::debug!(cause:% = error; "a client was gone before its answer");
                     }
                     Ok::<_, actix_http::Error>(())
                 }

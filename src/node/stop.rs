@@ -54,7 +54,7 @@ async fn give_notice(signals: &mut StopSignals, app_state: &AppState, seconds: u
         return;
     }
     app_state.give_notice();
-    log::info!("stopping in {seconds} s, not ready from now on");
+    log::info!(seconds; "stopping soon; the node is not ready from now on");
     tokio::select! { () = tokio::time::sleep(Duration::from_secs(seconds)) => {}, () = signals.wait() => {} }
 }
 
@@ -70,7 +70,7 @@ pub(super) async fn stop(
     give_notice(&mut signals, &app_state, settings.notice_seconds).await;
     app_state.drain();
     nodes.do_send(Leave);
-    log::info!("stopping: {} sessions are told to come back elsewhere", app_state.counters.sessions.value());
+    log::info!(sessions = app_state.counters.sessions.value(); "stopping; all sessions are closed with 1001");
     let seconds = settings.seconds - http_seconds(settings.seconds).min(settings.seconds);
     let time = Duration::from_secs(seconds).saturating_sub(MARGIN);
     let deadline = Instant::now() + time;

@@ -17,11 +17,9 @@ pub(super) fn log_system_limits(settings: &Settings, files: &SystemFiles) -> (Se
     let open_files = raise_open_files();
     let budget = SessionBudget::from(open_files.limit, settings.limits.sessions);
     log::info!(
-        "open files: {} (raised from {}), {} of them for sessions, {} kept for HTTP",
-        open_files.limit,
-        open_files.soft_before,
-        budget.sessions,
-        budget.reserved_for_http
+        limit = open_files.limit, raised_from = open_files.soft_before, for_sessions = budget.sessions,
+        for_http = budget.reserved_for_http;
+        "open files of this process"
     );
     let machine = Machine::read(files);
     let first = budget.first_limit(&machine);

@@ -4,47 +4,67 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// The catalogues that exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", try_from = "String")]
-pub enum CatalogueKind {
-    /// SQLite in `data.dir`.
-    Embedded,
-    /// A MongoDB that nodes share.
-    Mongodb,
-}
-
-/// The buses that exist.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase", try_from = "String")]
-pub enum BusKind {
-    /// A channel inside the process: one node.
-    Local,
-    /// A Redis that nodes share.
-    Redis,
-}
-
-impl TryFrom<String> for CatalogueKind {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        match name.as_str() {
-            "embedded" => Ok(Self::Embedded),
-            "mongodb" => Ok(Self::Mongodb),
-            _ => Err(unknown_kind(&name, &["embedded", "mongodb"])),
+/// Defines a setting whose value is one of a few names, and reads it from a name.
+macro_rules! choice {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase", try_from = "String")]
+        pub enum $name {
+            $($(#[$variant_doc])* $variant,)*
         }
+
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(name: String) -> Result<Self, String> {
+                match name.as_str() {
+                    $($text => Ok(Self::$variant),)*
+                    _ => Err(unknown_choice(&name, &[$($text),*])),
+                }
+            }
+        }
+    };
+}
+
+choice! {
+    /// Where projects and keys are stored.
+    CatalogueKind {
+        /// SQLite in `data.dir`.
+        Embedded = "embedded",
+        /// A MongoDB that nodes share.
+        Mongodb = "mongodb",
     }
 }
 
-impl TryFrom<String> for BusKind {
-    type Error = String;
+choice! {
+    /// How emits reach the nodes.
+    BusKind {
+        /// A channel inside the process: one node.
+        Local = "local",
+        /// A Redis that nodes share.
+        Redis = "redis",
+    }
+}
 
-    fn try_from(name: String) -> Result<Self, String> {
-        match name.as_str() {
-            "local" => Ok(Self::Local),
-            "redis" => Ok(Self::Redis),
-            _ => Err(unknown_kind(&name, &["local", "redis"])),
-        }
+choice! {
+    /// The shape of a log line.
+    LogFormat {
+        /// For people: time, level, target, message, `key=value`.
+        Text = "text",
+        /// For machines: one JSON object per line.
+        Json = "json",
+    }
+}
+
+choice! {
+    /// The least severe level that is logged.
+    LogLevel {
+        Error = "error",
+        Warn = "warn",
+        Info = "info",
+        Debug = "debug",
+        Trace = "trace",
     }
 }
 
@@ -58,7 +78,7 @@ pub fn bind_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Socket
     })
 }
 
-fn unknown_kind(name: &str, existing: &[&str]) -> String {
+fn unknown_choice(name: &str, existing: &[&str]) -> String {
     let existing = existing.join("\", \"");
     format!("must be one of \"{existing}\", not {name:?}")
 }

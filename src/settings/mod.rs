@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use kinds::{BusKind, CatalogueKind};
+pub use kinds::{BusKind, CatalogueKind, LogFormat, LogLevel};
 pub use layers::Loaded;
 pub use problem::{Problem, Problems};
 pub use secret_url::SecretUrl;
@@ -42,6 +42,7 @@ pub struct Settings {
     pub session: SessionSettings,
     pub limits: LimitSettings,
     pub shutdown: ShutdownSettings,
+    pub log: LogSettings,
 }
 
 /// `[http]`: the port that the HTTP API and the WebSockets share.
@@ -179,6 +180,16 @@ pub struct ShutdownSettings {
     pub notice_seconds: u64,
     /// How long a stopping node then has, in seconds.
     pub seconds: u64,
+}
+
+/// `[log]`: what the node logs, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogSettings {
+    /// The shape of a line.
+    pub format: LogFormat,
+    /// The least severe level that is logged. The environment variable `RUST_LOG` wins over it.
+    pub level: LogLevel,
 }
 
 impl Default for Settings {

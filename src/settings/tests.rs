@@ -47,6 +47,8 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("limits.tcp_memory_percent", "7", "7"),
     ("shutdown.seconds", "7", "7"),
     ("shutdown.notice_seconds", "3", "3"),
+    ("log.format", "'json'", "json"),
+    ("log.level", "'debug'", "debug"),
 ];
 
 /// Values that are refused, in TOML: for each bound one.
@@ -124,6 +126,8 @@ const REFUSED_VALUES: &[(&str, &str)] = &[
     ("shutdown.seconds", "601"),
     ("shutdown.seconds", "'10'"),
     ("shutdown.notice_seconds", "601"),
+    ("log.format", "'xml'"),
+    ("log.level", "'verbose'"),
 ];
 
 fn load(file: &str, environment: &[(&str, &str)]) -> Result<Loaded, Problems> {

@@ -61,7 +61,6 @@ async fn every_session_of_a_user_on_every_node_is_closed_with_4403_and_nobody_el
     for (node, left) in nodes.iter().zip([3.0, 2.0]) {
         eventually("the subscriptions of the others alone", || node.metric("carillon_subscriptions", "") == left);
         eventually("the ends counted", || node.metric("carillon_closes_total", "4403") == 3.0);
-        assert!(!node.output().contains("u777"), "{}", node.output());
     }
 }
 

@@ -25,7 +25,7 @@ mod http_surface;
 mod kernel_buffers;
 mod layers;
 mod limits_met;
-
+mod logs;
 mod messages;
 mod mongodb;
 mod notifications;

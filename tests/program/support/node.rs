@@ -93,7 +93,8 @@ impl Node {
         Node::launch(directory, program)
     }
 
-    fn launch(directory: TempDir, mut program: Command) -> Node {
+    /// Starts a command made by [`command`], and waits until the node listens.
+    pub fn launch(directory: TempDir, mut program: Command) -> Node {
         let mut child = program
             .stdout(File::create(directory.path().join("stdout")).expect("a file for stdout"))
             .stderr(File::create(directory.path().join("stderr")).expect("a file for stderr"))
@@ -205,7 +206,7 @@ pub fn command(directory: &Path, settings: &[(&str, &str)]) -> Command {
         .env("CARILLON__HTTP__BIND", "127.0.0.1:0")
         .env("CARILLON__HTTP__WORKERS", "2")
         .env("CARILLON__DATA__DIR", directory)
-        .env("RUST_LOG", "info")
+        .env_remove("RUST_LOG")
         .stdin(Stdio::null());
     for (name, value) in settings {
         command.env(format!("CARILLON__{name}"), value);

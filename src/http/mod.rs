@@ -3,8 +3,9 @@
 //! | method and path | handler |
 //! | --- | --- |
 //! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node/`) |
-//! | `POST /api/system-api/{project}/emit-event-ws` | [`emit`] |
+//! | `POST /v1/projects/{project}/events`, `/api/system-api/{project}/emit-event-ws` | [`emit`] |
 //! | `GET /`, `GET /ws` | the product's name; 426 |
+//! | `POST /v1/projects/{project}/disconnect-user`, `revoke-key`, `GET …/keys` | [`admin`] |
 //! | `POST /api/system-api/{project}/disconnect-user-ws`, `revoke-key-ws`, `GET …/list-keys-ws` | [`admin`] |
 //! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
 //! | `GET /try` and its files | [`console`] |
@@ -18,6 +19,7 @@ mod call;
 pub mod connect;
 pub mod connection;
 mod console;
+mod cors;
 mod crowd;
 mod emit;
 mod emit_body;
@@ -121,31 +123,39 @@ impl AppState {
     }
 }
 
-/// All routes.
-pub fn routes(config: &mut ServiceConfig) {
+/// The paths of a project's calls: the short one, and the one that API Maker's clients use.
+const EMIT: [&str; 2] = ["/v1/projects/{project}/events", "/api/system-api/{project}/emit-event-ws"];
+const DISCONNECT_USER: [&str; 2] =
+    ["/v1/projects/{project}/disconnect-user", "/api/system-api/{project}/disconnect-user-ws"];
+const KEYS: [&str; 2] = ["/v1/projects/{project}/keys", "/api/system-api/{project}/list-keys-ws"];
+const REVOKE_KEY: [&str; 2] = ["/v1/projects/{project}/revoke-key", "/api/system-api/{project}/revoke-key-ws"];
+
+/// All routes. Pages of `cors_origins` may make a project's calls.
+pub fn routes(config: &mut ServiceConfig, cors_origins: &[String]) {
+    let call = |paths: [&str; 2], method, to| route(&paths, method, to).wrap(cors::layer(cors_origins));
     config
-        .service(route("/api/system-api/{project}/emit-event-ws", Method::POST, web::to(emit::emit)))
-        .service(route("/api/system-api/{project}/disconnect-user-ws", Method::POST, web::to(admin::disconnect_user)))
-        .service(route("/api/system-api/{project}/list-keys-ws", Method::GET, web::to(admin::list_keys)))
-        .service(route("/api/system-api/{project}/revoke-key-ws", Method::POST, web::to(admin::revoke_key)))
-        .service(route("/healthz", Method::GET, web::to(health::live)))
-        .service(route("/readyz", Method::GET, web::to(health::ready)))
-        .service(route("/metrics", Method::GET, web::to(health::metrics)))
-        .service(route("/", Method::GET, web::to(health::product)))
-        .service(route("/ws", Method::GET, web::to(health::upgrade_required)))
-        .service(route("/try", Method::GET, web::to(console::page)))
-        .service(route("/try.css", Method::GET, web::to(console::style)))
-        .service(route("/try.js", Method::GET, web::to(console::script)))
-        .service(route("/try/{file}", Method::GET, web::to(console::module)))
+        .service(call(EMIT, Method::POST, web::to(emit::emit)))
+        .service(call(DISCONNECT_USER, Method::POST, web::to(admin::disconnect_user)))
+        .service(call(KEYS, Method::GET, web::to(admin::list_keys)))
+        .service(call(REVOKE_KEY, Method::POST, web::to(admin::revoke_key)))
+        .service(route(&["/healthz"], Method::GET, web::to(health::live)))
+        .service(route(&["/readyz"], Method::GET, web::to(health::ready)))
+        .service(route(&["/metrics"], Method::GET, web::to(health::metrics)))
+        .service(route(&["/"], Method::GET, web::to(health::product)))
+        .service(route(&["/ws"], Method::GET, web::to(health::upgrade_required)))
+        .service(route(&["/try"], Method::GET, web::to(console::page)))
+        .service(route(&["/try.css"], Method::GET, web::to(console::style)))
+        .service(route(&["/try.js"], Method::GET, web::to(console::script)))
+        .service(route(&["/try/{file}"], Method::GET, web::to(console::module)))
         .default_service(web::to(health::no_route));
 }
 
 /// One method at a path, and HEAD where that is GET (RFC 9110 §9.3.2); any other is answered 405.
-fn route(path: &str, method: Method, route: Route) -> Resource {
+fn route(paths: &[&str], method: Method, route: Route) -> Resource {
     let (route, allowed) = if method == Method::GET {
         (route.guard(guard::Any(guard::Get()).or(guard::Head())), "GET, HEAD")
     } else {
         (route.guard(guard::Post()), "POST")
     };
-    web::resource(path).route(route).default_service(web::to(move || health::method_not_allowed(allowed)))
+    web::resource(paths.to_vec()).route(route).default_service(web::to(move || health::method_not_allowed(allowed)))
 }

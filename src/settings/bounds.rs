@@ -72,12 +72,9 @@ impl Settings {
         }
         problems.extend(self.catalogue.mongodb.check());
         problems.extend(self.bus.redis.check());
-        for origin in self.http.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
-            let cause = format!(
-                "must hold origins as browsers send them, such as https://app.example.com (lower case, no path, no final slash), not {origin:?}"
-            );
-            problems.push(out_of_bounds("http.allowed_origins", cause));
-        }
+        let is_cors_origin = |origin: &str| origin == "*" || is_origin(origin);
+        problems.extend(judge_origins("http.allowed_origins", &self.http.allowed_origins, is_origin));
+        problems.extend(judge_origins("http.cors_origins", &self.http.cors_origins, is_cors_origin));
         problems
     }
 
@@ -142,6 +139,19 @@ fn failed_checks(checks: [(bool, &'static str, String); 2]) -> Vec<Problem> {
 
 fn out_of_bounds(key: &'static str, cause: String) -> Problem {
     Problem::OutOfBounds { key, cause }
+}
+
+fn judge_origins<'a>(
+    key: &'static str,
+    origins: &'a [String],
+    is_valid: impl Fn(&str) -> bool + 'a,
+) -> impl Iterator<Item = Problem> + 'a {
+    origins.iter().filter(move |origin| !is_valid(origin)).map(move |origin| {
+        let cause = format!(
+            "must hold origins as browsers send them, such as https://app.example.com (lower case, no path, no final slash), not {origin:?}"
+        );
+        out_of_bounds(key, cause)
+    })
 }
 
 /// Whether the text is an origin as it stands in the header `Origin` (RFC 6454, section 6.2), or the opaque `null`.

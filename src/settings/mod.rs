@@ -56,6 +56,8 @@ pub struct HttpSettings {
     pub workers: usize,
     /// The origins whose pages may open a WebSocket; empty allows any.
     pub allowed_origins: Vec<String>,
+    /// The origins whose pages may call the HTTP API (CORS); empty allows none, `*` any.
+    pub cors_origins: Vec<String>,
     /// Connections that may wait to be accepted.
     pub backlog: u32,
     /// The longest time in which a peer may take nothing of its HTTP answer, in seconds.

@@ -11,6 +11,7 @@ mod cluster_failures;
 mod cluster_limits;
 mod cluster_nodes;
 mod cluster_outcomes;
+mod cors;
 mod crowd;
 mod documented;
 mod emit;

@@ -1,11 +1,11 @@
 //! What `/metrics` shows, in OpenMetrics text. Names come from one list; no label holds anything a peer sent.
+//!
+//! Imports run one way: `http` counts here, and this module never imports `http`.
 
-use crate::http::HttpError;
 use crate::limits::{Gauge, SystemGauges};
 use actix_web::http::StatusCode;
 use actors::bus::BusHealth;
 use actors::counters::{CloseCause, Counter, Counters, Limit};
-use actors::emitter::Emitted;
 use actors::hub::HandshakeOutcome;
 use actors::protocol::codes::GapReason;
 use prometheus_client::collector::Collector;
@@ -161,15 +161,6 @@ impl EmitOutcome {
             StatusCode::SERVICE_UNAVAILABLE => EmitOutcome::Unavailable,
             StatusCode::GATEWAY_TIMEOUT => EmitOutcome::Unknown,
             _ => EmitOutcome::Invalid,
-        }
-    }
-
-    /// By the answer to one emit.
-    pub fn of_answer(answer: &Result<Emitted, HttpError>) -> EmitOutcome {
-        match answer {
-            Ok(emitted) if emitted.is_duplicate => EmitOutcome::Duplicate,
-            Ok(_) => EmitOutcome::Accepted,
-            Err(error) => EmitOutcome::of_status(error.status),
         }
     }
 }

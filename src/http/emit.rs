@@ -104,7 +104,7 @@ async fn answer(app_state: &AppState, batcher: &Addr<EmitBatcher>, call: Call) -
         })
         .collect();
     for answer in &answers {
-        app_state.metrics.count_emit(EmitOutcome::of_answer(answer));
+        app_state.metrics.count_emit(outcome_of(answer));
     }
     if is_batch {
         let bodies: Vec<String> = answers.iter().map(answer_body).collect();
@@ -130,6 +130,14 @@ async fn publish(batcher: &Addr<EmitBatcher>, project: Arc<str>, emits: Vec<Emit
 
 fn of_result(result: EmitResult) -> Result<Emitted, HttpError> {
     result.map_err(HttpError::of_emit)
+}
+
+fn outcome_of(answer: &Result<Emitted, HttpError>) -> EmitOutcome {
+    match answer {
+        Ok(emitted) if emitted.is_duplicate => EmitOutcome::Duplicate,
+        Ok(_) => EmitOutcome::Accepted,
+        Err(error) => EmitOutcome::of_status(error.status),
+    }
 }
 
 fn answer_body(answer: &Result<Emitted, HttpError>) -> String {

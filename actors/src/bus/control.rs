@@ -45,7 +45,7 @@ impl ControlListeners {
     }
 
     /// Tells all of them. Never waits.
-    pub fn tell(&self, message: &Control) {
+    pub fn send(&self, message: &Control) {
         for listener in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
             // Some for each node every few seconds, and what an operator asks for: needs no bound.
             listener.do_send(message.clone());

@@ -17,21 +17,21 @@ impl BusHealth {
 
     /// Whether what is published arrives here, and is taken from here.
     pub fn is_ready(&self) -> bool {
-        self.hears() && self.takes.load(SeqCst)
+        self.receives() && self.takes.load(SeqCst)
     }
 
     /// Whether what is published on joined channels arrives here.
-    pub fn hears(&self) -> bool {
+    pub fn receives(&self) -> bool {
         self.hears.load(SeqCst)
     }
 
     /// Notes whether what is published arrives here.
-    pub fn set_hears(&self, hears: bool) {
+    pub fn set_receives(&self, hears: bool) {
         self.hears.store(hears, SeqCst);
     }
 
     /// Notes whether the bus takes what is published here.
-    pub fn set_takes(&self, takes: bool) {
+    pub fn set_accepts(&self, takes: bool) {
         self.takes.store(takes, SeqCst);
     }
 }

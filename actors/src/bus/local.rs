@@ -7,7 +7,8 @@ pub use super::idempotency::IdempotencySettings;
 
 use super::idempotency::{IdempotencyKeys, Publishing, Seen};
 use super::{
-    Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, Once, Publication, Published, Subscriber, Taken,
+    Accepted, Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, IdempotencyKey, Publication, Published,
+    Subscriber,
 };
 use crate::backpressure::QueuePermit;
 use crate::counters::{Counters, Limit};
@@ -95,14 +96,18 @@ impl Bus for LocalBus {
         })
     }
 
-    fn publish_once(&self, publication: Publication, once: Once) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
+    fn publish_once(
+        &self,
+        publication: Publication,
+        key: IdempotencyKey,
+    ) -> LocalBoxFuture<'static, Result<Accepted, BusError>> {
         let now = Instant::now();
         let project = publication.channel.project.clone();
-        let name = self.keys.borrow().name(&project, &once.key);
+        let name = self.keys.borrow().name(&project, &key.key);
         let seen = self.keys.borrow_mut().look_up(name, &project, now);
         match seen {
-            Seen::Published(id) => Box::pin(ready(Ok(Taken::Before(id)))),
-            Seen::UnderWay(publishing) => Box::pin(publishing.map_ok(Taken::Before)),
+            Seen::Published(id) => Box::pin(ready(Ok(Accepted::Duplicate(id)))),
+            Seen::UnderWay(publishing) => Box::pin(publishing.map_ok(Accepted::Duplicate)),
             Seen::Full(limit) => {
                 self.counters.count_limit(limit);
                 let error = match limit {
@@ -112,14 +117,14 @@ impl Bus for LocalBus {
                 Box::pin(ready(Err(error)))
             }
             Seen::Never => {
-                let (keys, id) = (self.keys.clone(), once.id);
+                let (keys, id) = (self.keys.clone(), key.id);
                 let publish: LocalBoxFuture<'static, _> =
                     Box::pin(FutureExt::inspect(self.publish(publication).map_ok(move |()| id), move |result| {
                         keys.borrow_mut().settle(name, result, Instant::now())
                     }));
                 let publishing: Publishing = publish.shared();
                 self.keys.borrow_mut().insert(name, project, publishing.clone());
-                Box::pin(publishing.map_ok(|_| Taken::First))
+                Box::pin(publishing.map_ok(|_| Accepted::First))
             }
         }
     }
@@ -133,7 +138,7 @@ impl Bus for LocalBus {
     }
 
     fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>> {
-        self.listeners.tell(message);
+        self.listeners.send(message);
         Box::pin(ready(Ok(())))
     }
 

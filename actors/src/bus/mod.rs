@@ -74,17 +74,17 @@ pub struct Subscriber {
 
 /// Under which key an emit is told once, and the id that later ones are answered.
 #[derive(Clone, Debug)]
-pub struct Once {
+pub struct IdempotencyKey {
     pub key: Box<str>,
     pub id: EmitId,
 }
 
 /// What became of a publication that is told once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum Accepted {
     First,
     /// The key was used before, by the emit with this id; nothing was published.
-    Before(EmitId),
+    Duplicate(EmitId),
 }
 
 /// Why the bus did not accept something, or may not have.
@@ -120,7 +120,11 @@ pub trait Bus {
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>>;
 
     /// Publishes, unless the project's key was used within the window of time that the bus remembers keys.
-    fn publish_once(&self, publication: Publication, once: Once) -> LocalBoxFuture<'static, Result<Taken, BusError>>;
+    fn publish_once(
+        &self,
+        publication: Publication,
+        key: IdempotencyKey,
+    ) -> LocalBoxFuture<'static, Result<Accepted, BusError>>;
 
     /// Joins a channel; resolves when every later publication on it will arrive here. Joining twice is joining once.
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>>;

@@ -65,7 +65,7 @@ mod tests {
     use super::super::{Emit, EmitResult};
     use super::*;
     use crate::bus::{
-        Bus, BusError, BusHealth, ChannelKey, Control, Once, Publication, Subscriber, Taken,
+        Accepted, Bus, BusError, BusHealth, ChannelKey, Control, IdempotencyKey, Publication, Subscriber,
         local::IdempotencySettings, local::LocalBus, local::LocalBusSettings,
     };
     use crate::counters::Counters;
@@ -104,9 +104,9 @@ mod tests {
         fn publish_once(
             &self,
             publication: Publication,
-            once: Once,
-        ) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
-            self.rest.publish_once(publication, once)
+            key: IdempotencyKey,
+        ) -> LocalBoxFuture<'static, Result<Accepted, BusError>> {
+            self.rest.publish_once(publication, key)
         }
 
         fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>> {

@@ -9,7 +9,7 @@ mod rate;
 pub use crate::bus::EmitId;
 pub use batcher::EmitBatcher;
 
-use crate::bus::{BusError, ChannelKey, Once, Publication, SharedBus, Taken};
+use crate::bus::{Accepted, BusError, ChannelKey, IdempotencyKey, Publication, SharedBus};
 use crate::counters::{Counters, Limit};
 use crate::protocol::codes::ErrorCode;
 use actix::{Actor, Context, Handler, Message};
@@ -53,10 +53,10 @@ pub struct Emitted {
 }
 
 impl Emitted {
-    fn of(taken: Taken, id: EmitId) -> Emitted {
+    fn of(taken: Accepted, id: EmitId) -> Emitted {
         match taken {
-            Taken::First => Emitted { id, is_duplicate: false },
-            Taken::Before(id) => Emitted { id, is_duplicate: true },
+            Accepted::First => Emitted { id, is_duplicate: false },
+            Accepted::Duplicate(id) => Emitted { id, is_duplicate: true },
         }
     }
 }
@@ -132,7 +132,7 @@ impl Emitter {
                 Box::pin(publish.map_ok(move |()| Emitted { id, is_duplicate: false }).err_into())
             }
             Some(key) => {
-                let publish = self.bus.publish_once(publication, Once { key, id });
+                let publish = self.bus.publish_once(publication, IdempotencyKey { key, id });
                 Box::pin(publish.map_ok(move |taken| Emitted::of(taken, id)).err_into())
             }
         }

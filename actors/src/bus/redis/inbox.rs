@@ -95,20 +95,20 @@ impl Inbox {
         let is_roomy = self.room.available_permits() >= self.capacity as usize / 2;
         if is_roomy {
             let channels = shut.drain().collect();
-            self.tell_missed(channels, GapReason::Overflow);
+            self.send_missed(channels, GapReason::Overflow);
         }
         is_roomy
     }
 
     /// Says that something may not have arrived.
-    pub fn tell_missed(&self, channels: Vec<ChannelKey>, reason: GapReason) {
+    pub fn send_missed(&self, channels: Vec<ChannelKey>, reason: GapReason) {
         // Must not be refused; there is one for each time that the connection was lost or the room was full.
         self.subscriber.missed.do_send(Missed { channels, reason });
     }
 
     /// Says that what other nodes told may not have arrived.
-    pub fn tell_missed_control(&self) {
-        self.listeners.tell(&Control::Missed);
+    pub fn send_missed_control(&self) {
+        self.listeners.send(&Control::Missed);
     }
 
     fn on_message(&self, data: Vec<Value>) {
@@ -125,7 +125,7 @@ impl Inbox {
 
     fn on_control(&self, data: &[u8]) {
         if let Ok(message) = serde_json::from_slice(data) {
-            self.listeners.tell(&message);
+            self.listeners.send(&message);
         }
     }
 

@@ -23,7 +23,9 @@ mod subscriber;
 pub use address::{RedisAddress, RedisAddressError};
 pub use announcement::announce_once;
 
-use super::{Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, Once, Publication, Subscriber, Taken};
+use super::{
+    Accepted, Bus, BusError, BusHealth, ChannelKey, Control, ControlListeners, IdempotencyKey, Publication, Subscriber,
+};
 use crate::counters::Counters;
 use actix::Recipient;
 use futures::future::{LocalBoxFuture, TryFutureExt, ready};
@@ -31,11 +33,11 @@ use inbox::Inbox;
 use log_rate_limit::LogRateLimit;
 use names::Names;
 use outage::Outage;
-use publisher::{Call, Speaking, What};
+use publisher::{Call, Command, PublisherTask};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
-use subscriber::{Hearing, Order};
+use subscriber::{ChannelCommand, SubscriberTask};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -58,10 +60,10 @@ pub struct RedisBus {
     health: Arc<BusHealth>,
     outage: Arc<Outage>,
     counters: Arc<Counters>,
-    orders: mpsc::UnboundedSender<Order>,
+    channel_commands: mpsc::UnboundedSender<ChannelCommand>,
     calls: mpsc::UnboundedSender<Call>,
     /// What the tasks take with them when they start.
-    ends: RefCell<Option<(mpsc::UnboundedReceiver<Order>, mpsc::UnboundedReceiver<Call>)>>,
+    ends: RefCell<Option<(mpsc::UnboundedReceiver<ChannelCommand>, mpsc::UnboundedReceiver<Call>)>>,
     tasks: RefCell<Vec<JoinHandle<()>>>,
     listeners: ControlListeners,
 }
@@ -69,7 +71,7 @@ pub struct RedisBus {
 impl RedisBus {
     /// A bus that connects when it is attached, and is not ready before it has.
     pub fn new(settings: RedisBusSettings, counters: Arc<Counters>) -> RedisBus {
-        let (orders, ordered) = mpsc::unbounded_channel();
+        let (channel_commands, commands) = mpsc::unbounded_channel();
         let (calls, called) = mpsc::unbounded_channel();
         RedisBus {
             names: Names::new(&settings.prefix),
@@ -77,15 +79,19 @@ impl RedisBus {
             settings,
             health: Arc::default(),
             counters,
-            orders,
+            channel_commands,
             calls,
-            ends: RefCell::new(Some((ordered, called))),
+            ends: RefCell::new(Some((commands, called))),
             tasks: RefCell::default(),
             listeners: ControlListeners::default(),
         }
     }
 
-    fn hearing(&self, subscriber: Subscriber, orders: mpsc::UnboundedReceiver<Order>) -> Hearing {
+    fn subscriber_task(
+        &self,
+        subscriber: Subscriber,
+        channel_commands: mpsc::UnboundedReceiver<ChannelCommand>,
+    ) -> SubscriberTask {
         let (names, counters) = (self.names.clone(), self.counters.clone());
         let inbox = Arc::new(Inbox::new(
             subscriber,
@@ -97,10 +103,18 @@ impl RedisBus {
         let pushes = inbox.clone();
         let address = &self.settings.address;
         let connector = address.connector(move |push| pushes.on_push(push), subscriber::RESPONSE_TIMEOUT);
-        Hearing::new(connector, names, inbox, orders, self.health.clone(), self.outage.clone(), counters)
+        SubscriberTask::new(
+            connector,
+            names,
+            inbox,
+            channel_commands,
+            self.health.clone(),
+            self.outage.clone(),
+            counters,
+        )
     }
 
-    fn speaking(&self, calls: mpsc::UnboundedReceiver<Call>) -> Speaking {
+    fn publisher_task(&self, calls: mpsc::UnboundedReceiver<Call>) -> PublisherTask {
         let (names, counters) = (self.names.clone(), self.counters.clone());
         let lost = Arc::new(Notify::new());
         let pushes = lost.clone();
@@ -108,7 +122,7 @@ impl RedisBus {
         // It joins nothing: all that is ever pushed is its end.
         let connector = address.connector(move |_| pushes.notify_one(), publisher::RESPONSE_TIMEOUT);
         let window = self.settings.idempotency_window;
-        Speaking {
+        PublisherTask {
             connector,
             names,
             lost,
@@ -121,13 +135,13 @@ impl RedisBus {
         }
     }
 
-    fn call(&self, what: What) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
+    fn call(&self, command: Command) -> LocalBoxFuture<'static, Result<Accepted, BusError>> {
         if !self.health.is_ready() {
             return Box::pin(ready(Err(BusError::Unavailable)));
         }
         let (answer, answered) = oneshot::channel();
         // Bounded by the callers: each holds what it publishes until it is answered.
-        if self.calls.send(Call { what, answer }).is_err() {
+        if self.calls.send(Call { command, answer }).is_err() {
             return Box::pin(ready(Err(BusError::Unavailable)));
         }
         // The publisher refuses what it did not send. Where it drops an answer, the command may have reached Redis.
@@ -137,13 +151,13 @@ impl RedisBus {
 
 impl Bus for RedisBus {
     fn attach(&self, subscriber: Subscriber) {
-        let Some((orders, calls)) = self.ends.take() else {
+        let Some((channel_commands, calls)) = self.ends.take() else {
             debug_assert!(false, "a bus has one subscriber");
             return;
         };
-        let hearing = tokio::spawn(self.hearing(subscriber, orders).run());
-        let speaking = tokio::spawn(self.speaking(calls).run());
-        self.tasks.borrow_mut().extend([hearing, speaking]);
+        let subscriber_task = tokio::spawn(self.subscriber_task(subscriber, channel_commands).run());
+        let publisher_task = tokio::spawn(self.publisher_task(calls).run());
+        self.tasks.borrow_mut().extend([subscriber_task, publisher_task]);
     }
 
     fn health(&self) -> Arc<BusHealth> {
@@ -151,19 +165,23 @@ impl Bus for RedisBus {
     }
 
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>> {
-        Box::pin(self.call(What::Emit(publication)).map_ok(|_| ()))
+        Box::pin(self.call(Command::Emit(publication)).map_ok(|_| ()))
     }
 
-    fn publish_once(&self, publication: Publication, once: Once) -> LocalBoxFuture<'static, Result<Taken, BusError>> {
-        self.call(What::EmitOnce(publication, once))
+    fn publish_once(
+        &self,
+        publication: Publication,
+        key: IdempotencyKey,
+    ) -> LocalBoxFuture<'static, Result<Accepted, BusError>> {
+        self.call(Command::EmitOnce(publication, key))
     }
 
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>> {
-        if !self.health.hears() {
+        if !self.health.receives() {
             return Box::pin(ready(Err(BusError::Unavailable)));
         }
         let (answer, answered) = oneshot::channel();
-        let _ = self.orders.send(Order::Join(channel.clone(), answer));
+        let _ = self.channel_commands.send(ChannelCommand::Join(channel.clone(), answer));
         Box::pin(async move { answered.await.unwrap_or(Err(BusError::Unavailable)) })
     }
 
@@ -173,7 +191,7 @@ impl Bus for RedisBus {
 
     fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>> {
         match serde_json::to_string(message) {
-            Ok(text) => Box::pin(self.call(What::Control(text)).map_ok(|_| ())),
+            Ok(text) => Box::pin(self.call(Command::Control(text)).map_ok(|_| ())),
             Err(error) => {
                 log::error!("a message to the other nodes can't be written: {error}");
                 Box::pin(ready(Err(BusError::Unavailable)))
@@ -182,7 +200,7 @@ impl Bus for RedisBus {
     }
 
     fn leave(&self, channel: &ChannelKey) {
-        let _ = self.orders.send(Order::Leave(channel.clone()));
+        let _ = self.channel_commands.send(ChannelCommand::Leave(channel.clone()));
     }
 }
 

@@ -2,14 +2,14 @@
 //!
 //! One task for the life of the bus. What was called is sent with everything that waits behind it in one write, and
 //! several such pipelines are under way at once, so that no emit waits for the answer to another. The task is the only
-//! one that says whether the bus takes what is published (`BusHealth::set_takes`).
+//! one that says whether the bus takes what is published (`BusHealth::set_accepts`).
 
 use super::address::Connector;
 use super::backoff::Backoff;
 use super::log_rate_limit::LogRateLimit;
 use super::names::Names;
 use super::outage::Outage;
-use crate::bus::{BusError, BusHealth, EmitId, Once, Publication, Taken};
+use crate::bus::{Accepted, BusError, BusHealth, EmitId, IdempotencyKey, Publication};
 use crate::counters::Counters;
 use deadpool_redis::redis::{Pipeline, RedisError, Value, aio::ConnectionLike as _, aio::MultiplexedConnection};
 use futures::FutureExt as _;
@@ -54,20 +54,20 @@ const CONNECTION: &str = "publisher";
 
 /// What is to be published, and who waits for it.
 pub(super) struct Call {
-    pub what: What,
-    pub answer: oneshot::Sender<Result<Taken, BusError>>,
+    pub command: Command,
+    pub answer: oneshot::Sender<Result<Accepted, BusError>>,
 }
 
 /// What is to be published.
-pub(super) enum What {
+pub(super) enum Command {
     Emit(Publication),
-    EmitOnce(Publication, Once),
+    EmitOnce(Publication, IdempotencyKey),
     /// The text of a control message.
     Control(String),
 }
 
 /// See the module.
-pub(super) struct Speaking {
+pub(super) struct PublisherTask {
     pub connector: Connector,
     pub names: Names,
     /// The connection is lost.
@@ -81,9 +81,9 @@ pub(super) struct Speaking {
     pub counters: Arc<Counters>,
 }
 
-type Answers = Vec<oneshot::Sender<Result<Taken, BusError>>>;
+type Answers = Vec<oneshot::Sender<Result<Accepted, BusError>>>;
 
-impl Speaking {
+impl PublisherTask {
     /// Publishes until the task is ended.
     pub async fn run(mut self) {
         let mut backoff = Backoff::default();
@@ -93,10 +93,10 @@ impl Speaking {
             match self.connector.connect().await {
                 Ok(connection) => {
                     let since = Instant::now();
-                    self.health.set_takes(true);
+                    self.health.set_accepts(true);
                     self.outage.on_connected(CONNECTION);
                     let cause = self.serve(connection).await;
-                    self.health.set_takes(false);
+                    self.health.set_accepts(false);
                     self.counters.bus_losses.add(1);
                     self.outage.on_lost(CONNECTION, &cause);
                     if since.elapsed() >= STEADY {
@@ -150,8 +150,8 @@ impl Speaking {
     fn gather(&mut self, first: Call) -> (Pipeline, Answers) {
         let (mut pipeline, mut answers, mut bytes) = (Pipeline::new(), Answers::new(), 0);
         let mut next = Some(first);
-        while let Some(Call { what, answer }) = next {
-            bytes += self.add(&mut pipeline, what);
+        while let Some(Call { command, answer }) = next {
+            bytes += self.add(&mut pipeline, command);
             answers.push(answer);
             let is_full = answers.len() >= PIPELINE_LENGTH || bytes >= PIPELINE_BYTES;
             next = if is_full { None } else { self.calls.try_recv().ok() };
@@ -160,20 +160,20 @@ impl Speaking {
     }
 
     /// Adds one command; how much data it holds.
-    fn add(&self, pipeline: &mut Pipeline, what: What) -> usize {
-        match what {
-            What::Emit(Publication { channel, data }) => {
+    fn add(&self, pipeline: &mut Pipeline, command: Command) -> usize {
+        match command {
+            Command::Emit(Publication { channel, data }) => {
                 pipeline.cmd("PUBLISH").arg(self.names.channel(&channel)).arg(&data[..]);
                 data.len()
             }
-            What::EmitOnce(Publication { channel, data }, Once { key, id }) => {
+            Command::EmitOnce(Publication { channel, data }, IdempotencyKey { key, id }) => {
                 let key = self.names.once(&channel.project, &key);
                 let window = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
-                let command = pipeline.cmd("EVAL").arg(PUBLISH_ONCE).arg(1).arg(key).arg(id.to_string()).arg(window);
-                command.arg(self.names.channel(&channel)).arg(&data[..]);
+                let eval = pipeline.cmd("EVAL").arg(PUBLISH_ONCE).arg(1).arg(key).arg(id.to_string()).arg(window);
+                eval.arg(self.names.channel(&channel)).arg(&data[..]);
                 data.len()
             }
-            What::Control(text) => {
+            Command::Control(text) => {
                 pipeline.cmd("PUBLISH").arg(self.names.control()).arg(&text);
                 text.len()
             }
@@ -190,13 +190,13 @@ impl Speaking {
     }
 
     /// Reads the reply to one command. Redis runs a command whole or refuses it: after a refusal nothing was published.
-    fn read_reply(&self, value: Value) -> Result<Taken, BusError> {
+    fn read_reply(&self, value: Value) -> Result<Accepted, BusError> {
         match value {
             // Receivers on all nodes, for a plain publication; nothing, for the first under its key.
-            Value::Int(_) | Value::Nil => Ok(Taken::First),
+            Value::Int(_) | Value::Nil => Ok(Accepted::First),
             Value::BulkString(id) => {
                 let id = std::str::from_utf8(&id).ok().and_then(|id| id.parse::<EmitId>().ok());
-                id.map(Taken::Before).ok_or(BusError::Unavailable)
+                id.map(Accepted::Duplicate).ok_or(BusError::Unavailable)
             }
             other => {
                 if self.refusals.allows() {

@@ -1,6 +1,6 @@
 //! The connection on which this node hears: joined channels, signs of life, and the way back after a loss.
 //!
-//! One task for the life of the bus. It is the only one that says what the node hears (`BusHealth::set_hears`): from the
+//! One task for the life of the bus. It is the only one that says what the node hears (`BusHealth::set_receives`): from the
 //! moment that all wanted channels are confirmed and their gaps are told, until the connection is lost.
 
 use super::address::Connector;
@@ -39,39 +39,49 @@ const CONNECTION: &str = "subscriber";
 /// A channel to join, and who waits for it.
 type Joining = (ChannelKey, oneshot::Sender<Result<(), BusError>>);
 
-/// What the bus asks, in order.
-pub(super) enum Order {
+/// What the bus asks, in command.
+pub(super) enum ChannelCommand {
     Join(ChannelKey, oneshot::Sender<Result<(), BusError>>),
     Leave(ChannelKey),
 }
 
 /// See the module.
-pub(super) struct Hearing {
+pub(super) struct SubscriberTask {
     connector: Connector,
     names: Names,
     inbox: Arc<Inbox>,
-    orders: mpsc::UnboundedReceiver<Order>,
-    /// An order that was taken and not carried out yet.
-    held: Option<Order>,
-    /// What is joined on each connection anew. Invariant: changed here only, as orders are carried out.
+    commands: mpsc::UnboundedReceiver<ChannelCommand>,
+    /// An command that was taken and not carried out yet.
+    held: Option<ChannelCommand>,
+    /// What is joined on each connection anew. Invariant: changed here only, as commands are carried out.
     wanted: HashSet<ChannelKey>,
     health: Arc<BusHealth>,
     outage: Arc<Outage>,
     counters: Arc<Counters>,
 }
 
-impl Hearing {
-    /// Hears what `orders` ask for on connections of `connector`, whose pushes go to `inbox`.
+impl SubscriberTask {
+    /// Hears what `commands` ask for on connections of `connector`, whose pushes go to `inbox`.
     pub fn new(
         connector: Connector,
         names: Names,
         inbox: Arc<Inbox>,
-        orders: mpsc::UnboundedReceiver<Order>,
+        commands: mpsc::UnboundedReceiver<ChannelCommand>,
         health: Arc<BusHealth>,
         outage: Arc<Outage>,
         counters: Arc<Counters>,
-    ) -> Hearing {
-        Hearing { connector, names, inbox, orders, held: None, wanted: HashSet::new(), health, outage, counters }
+    ) -> SubscriberTask {
+        SubscriberTask {
+            connector,
+            names,
+            inbox,
+            commands,
+            held: None,
+            wanted: HashSet::new(),
+            health,
+            outage,
+            counters,
+        }
     }
 
     /// Hears until the task is ended.
@@ -81,11 +91,11 @@ impl Hearing {
             match self.connect().await {
                 Ok(connection) => {
                     let since = Instant::now();
-                    self.health.set_hears(true);
+                    self.health.set_receives(true);
                     self.outage.on_connected(CONNECTION);
                     let cause = self.serve(connection).await;
-                    self.health.set_hears(false);
-                    self.forget_orders();
+                    self.health.set_receives(false);
+                    self.discard_commands();
                     self.counters.bus_losses.add(1);
                     self.outage.on_lost(CONNECTION, &cause);
                     if since.elapsed() >= STEADY {
@@ -102,23 +112,23 @@ impl Hearing {
     async fn connect(&mut self) -> Result<MultiplexedConnection, String> {
         self.inbox.renew();
         let mut connection = self.connector.connect().await?;
-        self.forget_orders();
+        self.discard_commands();
         connection.subscribe(self.names.control()).await.map_err(|error| error.to_string())?;
-        self.inbox.tell_missed_control();
+        self.inbox.send_missed_control();
         let wanted: Vec<ChannelKey> = self.wanted.iter().cloned().collect();
         for channels in wanted.chunks(BATCH) {
             self.subscribe(&mut connection, channels).await.map_err(|error| error.to_string())?;
         }
         if !wanted.is_empty() {
-            self.inbox.tell_missed(wanted, GapReason::BusReconnected);
+            self.inbox.send_missed(wanted, GapReason::BusReconnected);
         }
         Ok(connection)
     }
 
     /// Without a connection: who waits to join is refused, and what was left is not wanted any more.
-    fn forget_orders(&mut self) {
-        while let Some(order) = self.held.take().or_else(|| self.orders.try_recv().ok()) {
-            if let Order::Leave(channel) = order {
+    fn discard_commands(&mut self) {
+        while let Some(command) = self.held.take().or_else(|| self.commands.try_recv().ok()) {
+            if let ChannelCommand::Leave(channel) = command {
                 self.wanted.remove(&channel);
             }
         }
@@ -146,8 +156,8 @@ impl Hearing {
                 _ = ping.tick() => cmd("PING").query_async::<()>(&mut connection).await,
                 () = inbox.shutting(), if is_open => Ok(()),
                 () = sleep(OPEN_INTERVAL), if !is_open => Ok(()),
-                order = self.orders.recv() => match order {
-                    Some(order) => self.carry_out(order, &mut connection).await,
+                command = self.commands.recv() => match command {
+                    Some(command) => self.run_command(command, &mut connection).await,
                     None => return "the node stops".to_owned(),
                 },
             };
@@ -157,13 +167,17 @@ impl Hearing {
         }
     }
 
-    /// Carries out an order and those right behind it: each run of one kind is one command.
-    async fn carry_out(&mut self, first: Order, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
+    /// Carries out an command and those right behind it: each run of one kind is one command.
+    async fn run_command(
+        &mut self,
+        first: ChannelCommand,
+        connection: &mut MultiplexedConnection,
+    ) -> Result<(), RedisError> {
         let mut next = Some(first);
-        while let Some(order) = next {
-            match order {
-                Order::Join(channel, answer) => self.join((channel, answer), connection).await?,
-                Order::Leave(channel) => self.leave(channel, connection).await?,
+        while let Some(command) = next {
+            match command {
+                ChannelCommand::Join(channel, answer) => self.join((channel, answer), connection).await?,
+                ChannelCommand::Leave(channel) => self.leave(channel, connection).await?,
             }
             next = self.held.take();
         }
@@ -174,8 +188,8 @@ impl Hearing {
     async fn join(&mut self, first: Joining, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
         let (mut channels, mut answers) = (vec![first.0], vec![first.1]);
         while channels.len() < BATCH {
-            match self.orders.try_recv() {
-                Ok(Order::Join(channel, answer)) => {
+            match self.commands.try_recv() {
+                Ok(ChannelCommand::Join(channel, answer)) => {
                     channels.push(channel);
                     answers.push(answer);
                 }
@@ -207,8 +221,8 @@ impl Hearing {
     async fn leave(&mut self, first: ChannelKey, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
         let mut channels = vec![first];
         while channels.len() < BATCH {
-            match self.orders.try_recv() {
-                Ok(Order::Leave(channel)) => channels.push(channel),
+            match self.commands.try_recv() {
+                Ok(ChannelCommand::Leave(channel)) => channels.push(channel),
                 other => {
                     self.held = other.ok();
                     break;

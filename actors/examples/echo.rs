@@ -40,6 +40,8 @@ async fn serve(address: String) -> io::Result<()> {
         ping_seconds: 0,
         close_seconds: 5,
         send_buffer_bytes: 4 * MESSAGE_BYTES,
+        burst_bytes: 4 * MESSAGE_BYTES,
+        write_timeout_seconds: 10,
         message_bytes: MESSAGE_BYTES,
         messages_per_second: u32::MAX,
         register_milliseconds: 0,

@@ -53,6 +53,7 @@ pub enum Limit {
     MessagesPerSecond,
     Subscriptions,
     SendBufferBytes,
+    WriteTimeoutSeconds,
     Sessions,
     SessionsPerUser,
     SessionsPerAddress,
@@ -71,11 +72,12 @@ pub enum Limit {
 
 impl Limit {
     /// Every limit, in the order of their numbers.
-    pub const ALL: [Limit; 18] = [
+    pub const ALL: [Limit; 19] = [
         Limit::MessageBytes,
         Limit::MessagesPerSecond,
         Limit::Subscriptions,
         Limit::SendBufferBytes,
+        Limit::WriteTimeoutSeconds,
         Limit::Sessions,
         Limit::SessionsPerUser,
         Limit::SessionsPerAddress,
@@ -99,6 +101,7 @@ impl Limit {
             Limit::MessagesPerSecond => "messages_per_second",
             Limit::Subscriptions => "subscriptions",
             Limit::SendBufferBytes => "send_buffer_bytes",
+            Limit::WriteTimeoutSeconds => "session.write_timeout_seconds",
             Limit::Sessions => "sessions",
             Limit::SessionsPerUser => "sessions_per_user",
             Limit::SessionsPerAddress => "sessions_per_address",
@@ -171,6 +174,8 @@ pub struct Counters {
     pub condition_drops: Counter,
     /// Bytes that wait in sessions for their sockets.
     pub session_queue_bytes: Gauge,
+    /// Bytes of emits that exceed the send buffers of their sessions.
+    pub session_burst_bytes: Gauge,
     /// Bytes of event data between the bus and the sessions.
     pub bus_queue_bytes: Gauge,
     /// Nodes that were heard of lately, this one included.

@@ -293,6 +293,8 @@ fn session_settings(settings: &Settings, node: Arc<str>) -> SessionSettings {
         ping_seconds: seconds(settings.session.ping_seconds),
         close_seconds: seconds(settings.session.close_seconds),
         send_buffer_bytes: settings.session.send_buffer_bytes,
+        burst_bytes: settings.limits.queued_bytes,
+        write_timeout_seconds: seconds(settings.session.write_timeout_seconds),
         message_bytes: settings.limits.message_bytes,
         messages_per_second: settings.limits.messages_per_second,
         register_milliseconds: settings.limits.register_milliseconds,

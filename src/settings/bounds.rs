@@ -44,6 +44,7 @@ impl Settings {
             bound("session.ping_seconds", session.ping_seconds, 1..=3_600),
             bound("session.send_buffer_bytes", session.send_buffer_bytes as u64, 1_024..=1 << 30),
             bound("session.kernel_send_buffer_bytes", session.kernel_send_buffer_bytes as u64, 0..=16 << 20),
+            bound("session.write_timeout_seconds", session.write_timeout_seconds, 1..=600),
             bound("session.close_seconds", session.close_seconds, 1..=60),
             bound("limits.message_bytes", limits.message_bytes as u64, 1_024..=MAX_JSON_BYTES),
             bound("limits.subscriptions", limits.subscriptions as u64, 1..=10_000),

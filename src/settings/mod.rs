@@ -130,10 +130,12 @@ pub struct AuthSettings {
 pub struct SessionSettings {
     /// How often a session is pinged, in seconds.
     pub ping_seconds: u64,
-    /// How many bytes may wait unsent before the session is closed `4430`.
+    /// Bytes of memory that the unsent frames of a session may hold before it is closed `4430`. One emit may exceed it.
     pub send_buffer_bytes: usize,
     /// The kernel's send buffer of each connection, in bytes as `SO_SNDBUF` takes them; 0 leaves it to the kernel.
     pub kernel_send_buffer_bytes: usize,
+    /// How long the connection may take nothing while frames wait, before the session is closed `4430`, in seconds.
+    pub write_timeout_seconds: u64,
     /// How long a peer has to answer our close frame, in seconds.
     pub close_seconds: u64,
 }

@@ -4,6 +4,7 @@
 //! docs/protocol.md; `layers` is the exception: it reads the source and holds the rooms apart.
 
 mod admin;
+mod bursts;
 mod closing;
 mod cluster;
 mod cluster_channels;

@@ -1,8 +1,11 @@
 //! Frames that go to the same sessions one after the other, made one: a session then queues and writes them as one, which
 //! is what makes a broadcast that comes faster than it can be told cheap. Knows bytes only.
 
+use super::messages::TargetedFrame;
 use crate::ids::SessionRef;
-use bytes::{Bytes, BytesMut};
+use crate::protocol::frame::OutgoingFrame;
+use crate::session::Deliver;
+use bytes::BytesMut;
 
 /// The most bytes that are coalesced. Larger ones save nothing more, and what is coalesced is held until it is written whole.
 const COALESCED_BYTES: usize = 64 * 1024;
@@ -10,7 +13,8 @@ const COALESCED_BYTES: usize = 64 * 1024;
 /// Frames in order, and who is told them.
 pub struct CoalescedFrames {
     sessions: Vec<SessionRef>,
-    first: Bytes,
+    first: OutgoingFrame,
+    publication: u64,
     /// All of them, once there are two.
     all: BytesMut,
     notifications: u32,
@@ -18,68 +22,81 @@ pub struct CoalescedFrames {
 
 impl CoalescedFrames {
     /// One frame, which holds so many notifications.
-    pub fn new(frame: Bytes, sessions: Vec<SessionRef>, notifications: u32) -> CoalescedFrames {
-        CoalescedFrames { sessions, first: frame, all: BytesMut::new(), notifications }
+    pub fn new(publication: u64, frame: TargetedFrame) -> CoalescedFrames {
+        let TargetedFrame { frame: first, sessions, notifications } = frame;
+        CoalescedFrames { sessions, first, publication, all: BytesMut::new(), notifications }
     }
 
-    /// Adds a frame behind the others, if it is for the same sessions and there is room; answers whether it did.
-    pub fn add(&mut self, frame: &Bytes, sessions: &[SessionRef], notifications: u32) -> bool {
-        if self.bytes() + frame.len() > COALESCED_BYTES || self.sessions != sessions {
+    /// Appends a frame if it is for the same sessions and there is room. Returns whether it did.
+    pub fn add(&mut self, publication: u64, other: &TargetedFrame) -> bool {
+        let TargetedFrame { frame, sessions, notifications } = other;
+        let is_large = frame.shared.is_some() || self.first.shared.is_some();
+        if is_large || self.bytes() + frame.head.len() > COALESCED_BYTES || self.sessions != *sessions {
             return false;
         }
         if self.all.is_empty() {
-            self.all.extend_from_slice(&self.first);
+            self.all.extend_from_slice(&self.first.head);
         }
-        self.all.extend_from_slice(frame);
+        self.all.extend_from_slice(&frame.head);
         self.notifications += notifications;
+        self.publication = publication;
         true
     }
 
     fn bytes(&self) -> usize {
-        self.first.len().max(self.all.len())
+        self.first.head.len().max(self.all.len())
     }
 
-    /// The frames as one, who is told them, and how many notifications they hold.
-    pub fn finish(self) -> (Bytes, Vec<SessionRef>, u32) {
-        let frames = if self.all.is_empty() { self.first } else { self.all.freeze() };
-        (frames, self.sessions, self.notifications)
+    /// The frames as one delivery, and the sessions that receive it.
+    pub fn finish(self) -> (Deliver, Vec<SessionRef>) {
+        let frames = if self.all.is_empty() { self.first } else { self.all.freeze().into() };
+        (Deliver { frames, notifications: self.notifications, publication: self.publication }, self.sessions)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::Bytes;
 
     fn session(slot: u32) -> SessionRef {
         SessionRef { worker: 0, slot, generation: 1 }
     }
 
+    fn frame(bytes: &[u8], sessions: &[SessionRef]) -> TargetedFrame {
+        let frame = Bytes::copy_from_slice(bytes).into();
+        TargetedFrame { frame, sessions: sessions.to_vec(), notifications: 1 }
+    }
+
     #[test]
     fn frames_for_the_same_sessions_become_one_in_their_order() {
-        let mut coalesced = CoalescedFrames::new(Bytes::from_static(b"a"), vec![session(1), session(2)], 1);
-        assert!(coalesced.add(&Bytes::from_static(b"bc"), &[session(1), session(2)], 0));
-        assert!(coalesced.add(&Bytes::from_static(b"d"), &[session(1), session(2)], 1));
-        let (frames, sessions, notifications) = coalesced.finish();
-        assert_eq!((&frames[..], sessions.len(), notifications), (&b"abcd"[..], 2, 2));
+        let both = [session(1), session(2)];
+        let mut coalesced = CoalescedFrames::new(1, frame(b"a", &both));
+        assert!(coalesced.add(1, &TargetedFrame { notifications: 0, ..frame(b"bc", &both) }));
+        assert!(coalesced.add(2, &frame(b"d", &both)));
+        let (deliver, sessions) = coalesced.finish();
+        assert_eq!((&deliver.frames.head[..], deliver.notifications, deliver.publication), (&b"abcd"[..], 2, 2));
+        assert_eq!(sessions, both);
     }
 
     #[test]
-    fn a_frame_for_others_is_not_joined() {
-        let mut coalesced = CoalescedFrames::new(Bytes::from_static(b"a"), vec![session(1), session(2)], 1);
-        assert!(!coalesced.add(&Bytes::from_static(b"b"), &[session(1)], 1));
-        let later_tenant = SessionRef { generation: 2, ..session(2) };
-        assert!(!coalesced.add(&Bytes::from_static(b"b"), &[session(1), later_tenant], 1));
-        assert_eq!(coalesced.finish().0, b"a"[..]);
+    fn a_frame_for_other_sessions_is_not_coalesced() {
+        let mut coalesced = CoalescedFrames::new(1, frame(b"a", &[session(1), session(2)]));
+        assert!(!coalesced.add(1, &frame(b"b", &[session(1)])));
+        let reused_slot = SessionRef { generation: 2, ..session(2) };
+        assert!(!coalesced.add(1, &frame(b"b", &[session(1), reused_slot])));
+        assert_eq!(coalesced.finish().0.frames.head, b"a"[..]);
     }
 
     #[test]
-    fn what_is_joined_is_bounded() {
-        let frame = Bytes::from(vec![0; COALESCED_BYTES / 2]);
-        let mut coalesced = CoalescedFrames::new(frame.clone(), vec![session(1)], 1);
-        assert!(coalesced.add(&frame, &[session(1)], 1));
-        assert!(!coalesced.add(&Bytes::from_static(b"a"), &[session(1)], 1));
-        let mut large = CoalescedFrames::new(Bytes::from(vec![0; COALESCED_BYTES * 2]), vec![session(1)], 1);
-        assert!(!large.add(&Bytes::from_static(b"a"), &[session(1)], 1));
-        assert_eq!(large.finish().0.len(), COALESCED_BYTES * 2);
+    fn coalesced_frames_are_bounded() {
+        let half = vec![0; COALESCED_BYTES / 2];
+        let one = [session(1)];
+        let mut coalesced = CoalescedFrames::new(1, frame(&half, &one));
+        assert!(coalesced.add(1, &frame(&half, &one)));
+        assert!(!coalesced.add(1, &frame(b"a", &one)));
+        let mut large = CoalescedFrames::new(1, frame(&vec![0; COALESCED_BYTES * 2], &one));
+        assert!(!large.add(1, &frame(b"a", &one)));
+        assert_eq!(large.finish().0.frames.head.len(), COALESCED_BYTES * 2);
     }
 }

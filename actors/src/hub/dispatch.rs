@@ -2,12 +2,12 @@
 //! sessions one after the other as one.
 
 use super::coalescing::CoalescedFrames;
+use super::messages::Dispatch;
 use super::messages::{Answer, Answers};
-use super::messages::{Dispatch, TargetedFrame};
 use super::{Incoming, SessionHub};
 use crate::backpressure::FanOutPermit;
 use crate::backpressure::QueuePermit;
-use crate::session::{Deliver, Subscribed, Unsubscribed, release_orphans};
+use crate::session::{Subscribed, Unsubscribed, release_orphans};
 use std::task::Context as TaskContext;
 
 /// Frames and answers handed out in one turn, after which they are written and sockets are looked at: a storm of
@@ -60,22 +60,23 @@ impl SessionHub {
     }
 
     fn deliver(&mut self, message: Dispatch, turn: &mut DispatchTurn) {
-        for TargetedFrame { frame, sessions, notifications } in message.frames {
-            let is_coalesced = turn.last.as_mut().is_some_and(|last| last.add(&frame, &sessions, notifications));
+        let publication = message.publication;
+        for frame in message.frames {
+            let is_coalesced = turn.last.as_mut().is_some_and(|last| last.add(publication, &frame));
             if !is_coalesced {
                 self.flush_last(turn);
-                turn.left = turn.left.saturating_sub(sessions.len());
-                turn.last = Some(CoalescedFrames::new(frame, sessions, notifications));
+                turn.left = turn.left.saturating_sub(frame.sessions.len());
+                turn.last = Some(CoalescedFrames::new(publication, frame));
             }
         }
         turn.permits.push((message.queue_permit, message.fan_out_permit));
     }
 
-    /// Hands the last frames to their sessions, and lets go of the room of all that came before the present message.
+    /// Delivers the last frames to their sessions, and releases the permits of all messages before the present one.
     fn flush_last(&mut self, turn: &mut DispatchTurn) {
-        if let Some((frames, sessions, notifications)) = turn.last.take().map(CoalescedFrames::finish) {
+        if let Some((deliver, sessions)) = turn.last.take().map(CoalescedFrames::finish) {
             for session in sessions {
-                self.with(session, Deliver { frames: frames.clone(), notifications });
+                self.with(session, deliver.clone());
             }
         }
         turn.permits.clear();

@@ -3,9 +3,9 @@
 use super::SessionHub;
 use crate::backpressure::{FanOutPermit, QueuePermit};
 use crate::ids::SessionRef;
+use crate::protocol::frame::OutgoingFrame;
 use crate::session::request::{PendingAnswer, PendingUnregister, Request, SubscribeResult};
 use actix::prelude::*;
-use bytes::Bytes;
 
 /// A worker's hub has started. To the registry.
 #[derive(Message)]
@@ -36,16 +36,16 @@ pub struct Answers(pub Vec<Answer>);
 
 /// One frame and the sessions of a worker that receive it.
 pub struct TargetedFrame {
-    pub frame: Bytes,
+    pub frame: OutgoingFrame,
     pub sessions: Vec<SessionRef>,
     /// The notifications in the frame: one, or none.
     pub notifications: u32,
 }
 
 impl TargetedFrame {
-    /// The approximate bytes that it takes in flight.
+    /// The approximate bytes that it takes in flight. The permit of the queue covers shared event data.
     pub fn bytes(&self) -> usize {
-        self.frame.len() + self.sessions.len() * size_of::<SessionRef>()
+        self.frame.head.len() + self.sessions.len() * size_of::<SessionRef>()
     }
 }
 
@@ -53,6 +53,8 @@ impl TargetedFrame {
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Dispatch {
+    /// The number of the publication. All frames of one have the same.
+    pub publication: u64,
     pub frames: Vec<TargetedFrame>,
     pub queue_permit: QueuePermit,
     pub fan_out_permit: FanOutPermit,

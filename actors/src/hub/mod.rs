@@ -74,6 +74,8 @@ pub struct SessionHub {
     expiry: ExpiryQueue,
     /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
     closing_deadlines: ExpiryQueue,
+    /// When sessions with full sockets are checked for progress, by the hub's clock. At most one entry for each session.
+    write_deadlines: ExpiryQueue,
     disconnect_scan: DisconnectScan,
     /// Until when, by the hub's clock, sessions were looked after.
     checked_until: u32,
@@ -132,6 +134,7 @@ impl SessionHub {
             unwritten: 0,
             expiry: ExpiryQueue::default(),
             closing_deadlines: ExpiryQueue::default(),
+            write_deadlines: ExpiryQueue::default(),
             disconnect_scan: DisconnectScan::default(),
             checked_until: 0,
             registry,

@@ -49,6 +49,8 @@ impl HubUnderTest {
             ping_seconds: 0,
             close_seconds: 5,
             send_buffer_bytes: 1 << 20,
+            burst_bytes: 1 << 20,
+            write_timeout_seconds: 10,
             message_bytes: 1 << 20,
             messages_per_second: u32::MAX,
             register_milliseconds: 0,

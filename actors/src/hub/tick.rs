@@ -2,7 +2,7 @@
 
 use super::SessionHub;
 use crate::protocol::codes::CloseCode;
-use crate::session::{CheckLiveness, Close};
+use crate::session::{CheckLiveness, CheckWriteProgress, Close};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 impl SessionHub {
@@ -17,6 +17,9 @@ impl SessionHub {
             self.check_liveness(second + 1);
         }
         self.end_expired();
+        while let Some(session) = self.write_deadlines.pop_due(now.into()) {
+            self.with(session, CheckWriteProgress);
+        }
         while let Some(session) = self.closing_deadlines.pop_due(now.into()) {
             if let Some(found) = self.sessions.find(session) {
                 found.reset_on_drop();
@@ -63,5 +66,6 @@ impl SessionHub {
         }
         let sessions = &self.sessions;
         self.expiry.sweep(sessions.len(), |session| sessions.holds(session));
+        self.write_deadlines.sweep(sessions.len(), |session| sessions.holds(session));
     }
 }

@@ -121,6 +121,9 @@ impl SessionHub {
         for (session, patience_seconds) in self.ctx.closing.drain(..) {
             self.closing_deadlines.insert((self.ctx.now + patience_seconds).into(), session);
         }
+        for (session, deadline) in self.ctx.write_deadlines.drain(..) {
+            self.write_deadlines.insert(deadline.into(), session);
+        }
         for session in self.ctx.expiring.drain(..) {
             if let Some(found) = self.sessions.find(session) {
                 self.expiry.insert(found.note_end(), session);

@@ -197,17 +197,30 @@ pub fn answer_lists(answer_type: &str, guid: Option<&str>, valid: &[String], inv
 /// Appends event data, or what is selected of it.
 pub type WriteData<'a> = dyn Fn(&mut Vec<u8>) + 'a;
 
+/// What follows the event data in a notification.
+pub const NOTIFICATION_END: &[u8] = b"}}";
+
+/// The start of a notification, up to where its event data follows.
+pub fn write_notification_head(out: &mut Vec<u8>, id: EventId, event: &str) {
+    write_notification_names(out, id, event);
+    out.extend_from_slice(br#","eventData":"#);
+}
+
 /// A whole notification; without `write_data` it has no event data.
 pub fn write_notification(out: &mut Vec<u8>, id: EventId, event: &str, write_data: Option<&WriteData<'_>>) {
-    out.extend_from_slice(br#"{"type":"NOTIFICATION","response":{"eventId":""#);
-    out.extend_from_slice(id.0.to_string().as_bytes());
-    out.extend_from_slice(br#"","eventType":"CUSTOM_WS_EVENTS","eventName":"#);
-    write_string(out, event);
+    write_notification_names(out, id, event);
     if let Some(write_data) = write_data {
         out.extend_from_slice(br#","eventData":"#);
         write_data(out);
     }
-    out.extend_from_slice(b"}}");
+    out.extend_from_slice(NOTIFICATION_END);
+}
+
+fn write_notification_names(out: &mut Vec<u8>, id: EventId, event: &str) {
+    out.extend_from_slice(br#"{"type":"NOTIFICATION","response":{"eventId":""#);
+    out.extend_from_slice(id.0.to_string().as_bytes());
+    out.extend_from_slice(br#"","eventType":"CUSTOM_WS_EVENTS","eventName":"#);
+    write_string(out, event);
 }
 
 /// A whole `GAP`: notifications of a subscription may have been missed.

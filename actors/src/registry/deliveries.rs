@@ -5,7 +5,7 @@ use super::index::DeliveryId;
 use super::index::interner::Interner;
 use crate::condition::document::Document;
 use crate::protocol::codes::GapReason;
-use crate::protocol::frame::TextFrameBuilder;
+use crate::protocol::frame::{OutgoingFrame, SharedData, TextFrameBuilder};
 use crate::protocol::messages::{self, EventId, WriteData};
 use crate::session::request::Delivery;
 use bytes::Bytes;
@@ -34,8 +34,22 @@ impl Deliveries {
     }
 
     /// The complete frame of a notification of `event` with `document` as its data.
-    pub fn build_frame(&self, id: DeliveryId, event: &str, document: &Document<'_>) -> Bytes {
+    /// With `shared`, a copy of that data, frames with the whole data refer to it instead of copying it.
+    pub fn build_frame(
+        &self,
+        id: DeliveryId,
+        event: &str,
+        document: &Document<'_>,
+        shared: Option<&Bytes>,
+    ) -> OutgoingFrame {
         let delivery = &self.0[id.0];
+        if let (Some(data), true, None) = (shared, delivery.with_data, &delivery.selection) {
+            let mut frame = TextFrameBuilder::with_capacity(ENVELOPE_BYTES + event.len());
+            messages::write_notification_head(frame.buffer(), delivery.event_id, event);
+            let shared = SharedData { data: data.clone(), end: messages::NOTIFICATION_END };
+            let head = frame.finish_head(shared.data.len() + shared.end.len());
+            return OutgoingFrame { head, shared: Some(shared) };
+        }
         let mut frame = TextFrameBuilder::with_capacity(ENVELOPE_BYTES + event.len() + document.text().len());
         let write_data = |out: &mut Vec<u8>| match &delivery.selection {
             None => out.extend_from_slice(document.text().as_bytes()),
@@ -43,7 +57,7 @@ impl Deliveries {
         };
         let write_data: Option<&WriteData<'_>> = if delivery.with_data { Some(&write_data) } else { None };
         messages::write_notification(frame.buffer(), delivery.event_id, event, write_data);
-        frame.finish()
+        frame.finish().into()
     }
 }
 

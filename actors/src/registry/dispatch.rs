@@ -7,6 +7,7 @@ use crate::backpressure::{FanOut, FanOutDrained, QueuePermit};
 use crate::bus::{Missed, Published};
 use crate::hub::messages::{Dispatch, TargetedFrame};
 use crate::ids::SessionRef;
+use crate::protocol::frame::OutgoingFrame;
 use actix::prelude::*;
 use bytes::Bytes;
 use std::collections::VecDeque;
@@ -27,7 +28,7 @@ pub(super) struct Remainder {
 
 /// One frame and the sessions that receive it.
 pub(super) struct FrameForSessions {
-    pub frame: Bytes,
+    pub frame: OutgoingFrame,
     pub sessions: SessionsByWorker,
     pub notifications: u32,
 }
@@ -35,7 +36,7 @@ pub(super) struct FrameForSessions {
 impl FrameForSessions {
     /// A frame without sessions.
     pub fn new(frame: Bytes, workers: usize, notifications: u32) -> FrameForSessions {
-        FrameForSessions { frame, sessions: SessionsByWorker::new(workers), notifications }
+        FrameForSessions { frame: frame.into(), sessions: SessionsByWorker::new(workers), notifications }
     }
 
     /// Adds a session.
@@ -92,7 +93,8 @@ impl SessionRegistry {
             if let (Some(hub), Some(fan_out), false) = (hub, &self.fan_out, frames.is_empty()) {
                 let fan_out_permit = fan_out.acquire(frames.iter().map(TargetedFrame::bytes).sum());
                 // The message must not be refused. Its bytes are bounded by queue_permit and fan_out_permit.
-                hub.do_send(Dispatch { frames, queue_permit: queue_permit.clone(), fan_out_permit });
+                let (publication, queue_permit) = (self.publication, queue_permit.clone());
+                hub.do_send(Dispatch { publication, frames, queue_permit, fan_out_permit });
             }
         }
     }

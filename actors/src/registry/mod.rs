@@ -51,6 +51,8 @@ pub struct SessionRegistry {
     /// `Some` once the actor has started.
     fan_out: Option<FanOut>,
     queued_bytes: usize,
+    /// The number of the publication that is being dispatched. Sessions tell emits apart by it.
+    publication: u64,
     counters: Arc<Counters>,
 }
 
@@ -67,6 +69,7 @@ impl SessionRegistry {
             deferred: VecDeque::new(),
             fan_out: None,
             queued_bytes,
+            publication: 0,
             counters,
         }
     }

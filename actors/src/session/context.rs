@@ -1,6 +1,7 @@
 //! What a session may use while its hub has it work: the hub's clock, settings and scratch, and lists of what the hub
 //! is to do after the turn. One context serves all sessions of a worker, one after the other.
 
+use super::outbox::Released;
 use super::request::Request;
 use super::{ApiGrant, Outbox, Session, UserGrant};
 use crate::counters::Counters;
@@ -38,8 +39,12 @@ pub struct SessionSettings {
     pub ping_seconds: u32,
     /// How long a peer has to answer our close frame.
     pub close_seconds: u32,
-    /// Bytes that may wait for one session's socket.
+    /// Bytes of memory that the unsent frames of one session may hold. One emit may exceed it.
     pub send_buffer_bytes: usize,
+    /// Bytes that all sessions of the node together may hold of emits that exceed `send_buffer_bytes`.
+    pub burst_bytes: usize,
+    /// How long a socket may take nothing while frames wait for it.
+    pub write_timeout_seconds: u32,
     /// Bytes of one message of a client.
     pub message_bytes: usize,
     pub messages_per_second: u32,
@@ -86,6 +91,8 @@ pub struct SessionContext {
     pub(crate) dirty: VecDeque<u32>,
     /// Sessions that said goodbye in this turn, and for how many seconds the peer is waited for.
     pub(crate) closing: Vec<(SessionRef, u32)>,
+    /// Sessions whose sockets took not everything, and when the hub checks whether they took more since.
+    pub(crate) write_deadlines: Vec<(SessionRef, u32)>,
     /// Sessions with more to read than their turn allows, each once.
     pub(crate) unread: Vec<SessionRef>,
     /// Notifications written in this turn.
@@ -109,6 +116,7 @@ impl SessionContext {
             expiring: Vec::new(),
             dirty: VecDeque::new(),
             closing: Vec::new(),
+            write_deadlines: Vec::new(),
             unread: Vec::new(),
             notifications: 0,
             scratch: vec![0; SCRATCH_BYTES].into_boxed_slice(),
@@ -124,7 +132,15 @@ impl SessionContext {
 
     pub(crate) fn keep_spare(&mut self, outbox: Option<Box<Outbox>>) {
         if self.spare_outboxes.len() < SPARE_OUTBOXES {
-            self.spare_outboxes.extend(outbox.filter(|outbox| outbox.is_small()));
+            self.spare_outboxes.extend(outbox.and_then(|mut outbox| outbox.recycle().then_some(outbox)));
+        }
+    }
+
+    /// Counts what left an outbox.
+    pub(crate) fn account(&self, released: Released) {
+        self.counters.session_queue_bytes.subtract(released.wire_bytes as u64);
+        if released.burst_bytes > 0 {
+            self.counters.session_burst_bytes.subtract(released.burst_bytes as u64);
         }
     }
 }

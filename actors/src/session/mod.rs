@@ -23,13 +23,13 @@ pub(crate) use on_readable::{Feed, ReadOn, Readable};
 pub(crate) use on_registry_answer::{
     Refused, RegisterAnswered, Subscribed, TokensVerified, Unsubscribed, release_orphans,
 };
-pub(crate) use on_writable::Flush;
+pub(crate) use on_writable::{CheckWriteProgress, Flush};
 pub use outbox::Outbox;
 
 use crate::counters::{CloseCause, CountedSession};
 use crate::ids::SessionRef;
 use crate::protocol::codes::CloseCode;
-use crate::protocol::frame::{self, FrameReader};
+use crate::protocol::frame::{self, FrameReader, OutgoingFrame};
 use actix::prelude::*;
 use bytes::Bytes;
 use mio::net::TcpStream;
@@ -76,6 +76,8 @@ pub struct Session {
     is_unauthenticated: bool,
     /// Whether the hub has it on its list of sessions with more to read.
     is_unread: bool,
+    /// Whether the hub has it on its list of sessions with a write timeout.
+    has_write_deadline: bool,
     _connection_slot: ConnectionSlot,
 }
 
@@ -84,8 +86,9 @@ impl Actor for Session {
 
     fn stopped(&mut self, ctx: &mut SessionContext) {
         self.release_subscriptions(ctx);
-        if let Some(outbox) = self.outbox.take() {
-            ctx.counters.session_queue_bytes.subtract(outbox.bytes() as u64);
+        if let Some(mut outbox) = self.outbox.take() {
+            let released = outbox.release();
+            ctx.account(released);
         }
         ctx.counters.count_close(self.ending.unwrap_or(CloseCause::Abrupt));
         self.limit_linger(ctx.settings.close_seconds);
@@ -100,13 +103,15 @@ pub struct Open {
     pub refusal: Option<Bytes>,
 }
 
-/// Tells whole frames.
-#[derive(Message)]
+/// Queues whole frames of an emit.
+#[derive(Clone, Message)]
 #[rtype(result = "()")]
 pub struct Deliver {
-    pub frames: Bytes,
+    pub frames: OutgoingFrame,
     /// How many of them are notifications.
     pub notifications: u32,
+    /// The number of the publication.
+    pub publication: u64,
 }
 
 /// Asks for a sign of life, and ends a session that gave none.
@@ -151,6 +156,7 @@ impl Session {
             register_time: 0,
             is_unauthenticated: false,
             is_unread: false,
+            has_write_deadline: false,
             _connection_slot: connection_slot,
         }
     }
@@ -174,7 +180,7 @@ impl Session {
     /// Queues a frame that is not a notification.
     pub fn queue(&mut self, frame: Bytes, ctx: &mut SessionContext) {
         if self.phase == Phase::Open {
-            self.push(frame, 0, ctx);
+            self.push(frame, ctx);
         }
     }
 
@@ -193,7 +199,7 @@ impl Session {
         };
         self.ending = Some(CloseCause::Code(code));
         self.release_subscriptions(ctx);
-        self.push(frame::close_frame(code.as_u16(), code.reason()), 0, ctx);
+        self.push(frame::close_frame(code.as_u16(), code.reason()), ctx);
         // A stranger holds a connection_slot of the node no longer than it takes to read why it was refused.
         let patience = ctx.settings.close_seconds;
         ctx.closing.push((self.reference, if self.is_unauthenticated { patience.min(1) } else { patience }));
@@ -228,7 +234,7 @@ impl Handler<Deliver> for Session {
 
     fn handle(&mut self, message: Deliver, ctx: &mut SessionContext) {
         if self.phase == Phase::Open {
-            self.push(message.frames, message.notifications, ctx);
+            self.push_delivery(message, ctx);
         }
     }
 }

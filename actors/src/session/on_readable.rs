@@ -149,7 +149,7 @@ impl Session {
             self.release_subscriptions(ctx);
             self.phase = Phase::Finishing;
             let echo = close.map_or(Bytes::from_static(EMPTY_CLOSE), |close| frame::close_frame(close.code, ""));
-            self.push(echo, 0, ctx);
+            self.push(echo, ctx);
             ctx.closing.push((self.reference, ctx.settings.close_seconds));
         } else {
             self.enter(Phase::Finishing, ctx);

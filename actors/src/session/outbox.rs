@@ -1,5 +1,7 @@
-//! What a session could not write yet: frames in order, bounded in bytes by the session.
+//! The frames that a session could not write yet, in order. It counts the memory that they hold: event data that several
+//! frames of one emit share is counted once.
 
+use crate::protocol::frame::OutgoingFrame;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
@@ -7,22 +9,50 @@ use std::io::{self, IoSlice, Write};
 /// The most that one `writev` takes together; the kernel's own bound (IOV_MAX) is 1,024.
 const SLICES_A_WRITE: usize = 64;
 
-/// Frames that are written as one.
-struct Queued {
-    frames: Bytes,
+/// A part of a frame, or several whole frames.
+struct Piece {
+    bytes: Bytes,
+    /// Notifications that are complete once this piece is written.
     notifications: u32,
+    ends_frame: bool,
+    is_shared: bool,
 }
 
-/// Frames that wait. Lives on the heap only while something waits, and is taken from the hub's spares.
+/// Event data that a run of queued pieces shares.
+struct SharedRun {
+    data: Bytes,
+    pieces: usize,
+}
+
+/// The memory that the frames of one publication added.
+#[derive(Clone, Copy)]
+struct PublicationBytes {
+    publication: u64,
+    bytes: usize,
+}
+
+/// Frames that wait. Exists on the heap only while something waits. The hub keeps spare ones.
 #[derive(Default)]
 pub struct Outbox {
-    queue: VecDeque<Queued>,
-    bytes: usize,
-    /// Whether the first is written in part: then it must be finished before anything else is said.
+    queue: VecDeque<Piece>,
+    wire_bytes: usize,
+    /// The memory of the pieces that share nothing, and of their entries in the queue.
+    own_bytes: usize,
+    shared: VecDeque<SharedRun>,
+    shared_bytes: usize,
+    /// The publication whose frames came last.
+    latest: Option<PublicationBytes>,
+    /// The publication that was allowed to exceed the session's bound.
+    burst: Option<PublicationBytes>,
+    /// When the outbox began to fill, or the socket last took something, by the hub's clock.
+    progress_at: u32,
+    /// Whether the socket took no more at the last attempt.
+    is_blocked: bool,
+    /// Whether a frame is written in part. It must be finished before anything else is written.
     is_torn: bool,
 }
 
-/// What a flush achieved.
+/// Result of a flush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flushed {
     pub bytes: usize,
@@ -30,16 +60,91 @@ pub struct Flushed {
     pub notifications: u64,
 }
 
+/// What leaves an outbox without being written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    pub wire_bytes: usize,
+    /// Bytes of the burst that the node need not count any longer.
+    pub burst_bytes: usize,
+}
+
 impl Outbox {
-    /// Queues whole frames, so many of them notifications. They are counted, dropped or kept as one.
-    pub fn push(&mut self, frames: Bytes, notifications: u32) {
-        self.bytes += frames.len();
-        self.queue.push_back(Queued { frames, notifications });
+    /// Queues whole frames of a publication, or other whole frames. Returns the memory that they add.
+    pub fn push(&mut self, frame: OutgoingFrame, notifications: u32, publication: Option<u64>) -> usize {
+        let before = self.memory();
+        match frame.shared {
+            None => self.push_piece(frame.head, notifications, true),
+            Some(shared) => {
+                self.push_piece(frame.head, 0, false);
+                self.push_shared(shared.data);
+                self.push_piece(Bytes::from_static(shared.end), notifications, true);
+            }
+        }
+        let added = self.memory() - before;
+        if let Some(publication) = publication {
+            let earlier = self.latest.filter(|latest| latest.publication == publication);
+            let bytes = earlier.map_or(0, |latest| latest.bytes) + added;
+            self.latest = Some(PublicationBytes { publication, bytes });
+        }
+        added
     }
 
-    /// Bytes that wait.
-    pub fn bytes(&self) -> usize {
-        self.bytes
+    fn push_piece(&mut self, bytes: Bytes, notifications: u32, ends_frame: bool) {
+        self.wire_bytes += bytes.len();
+        self.own_bytes += bytes.len() + size_of::<Piece>();
+        self.queue.push_back(Piece { bytes, notifications, ends_frame, is_shared: false });
+    }
+
+    fn push_shared(&mut self, data: Bytes) {
+        self.wire_bytes += data.len();
+        match self.shared.back_mut().filter(|run| run.data.as_ptr() == data.as_ptr()) {
+            Some(run) => run.pieces += 1,
+            None => {
+                self.shared_bytes += data.len();
+                self.shared.push_back(SharedRun { data: data.clone(), pieces: 1 });
+            }
+        }
+        self.own_bytes += size_of::<Piece>();
+        self.queue.push_back(Piece { bytes: data, notifications: 0, ends_frame: false, is_shared: true });
+    }
+
+    /// Unwritten bytes.
+    pub fn wire_bytes(&self) -> usize {
+        self.wire_bytes
+    }
+
+    /// Bytes of memory that the unwritten frames hold.
+    pub fn memory(&self) -> usize {
+        self.own_bytes + self.shared_bytes
+    }
+
+    /// The memory without the publication that may exceed the bound.
+    pub fn memory_without_burst(&self) -> usize {
+        self.memory() - self.burst.map_or(0, |burst| burst.bytes.min(self.memory()))
+    }
+
+    /// Lets the publication exceed the bound, unless an earlier one does already. Returns the bytes by which the burst grew.
+    pub fn extend_burst(&mut self, publication: u64) -> Option<usize> {
+        let latest = self.latest.filter(|latest| latest.publication == publication)?;
+        let before = match self.burst {
+            Some(burst) if burst.publication != publication => return None,
+            burst => burst.map_or(0, |burst| burst.bytes),
+        };
+        let bytes = latest.bytes.min(self.memory()).max(before);
+        self.burst = Some(PublicationBytes { publication, bytes });
+        Some(bytes - before)
+    }
+
+    /// Ends the burst once the memory is back within `bound`. Returns the bytes of the burst that are written by now.
+    pub fn shrink_burst(&mut self, bound: usize) -> usize {
+        let (memory, Some(burst)) = (self.memory(), &mut self.burst) else { return 0 };
+        let left = if memory <= bound { 0 } else { burst.bytes.min(memory) };
+        let shrunk = burst.bytes - left;
+        burst.bytes = left;
+        if left == 0 {
+            self.burst = None;
+        }
+        shrunk
     }
 
     /// Whether nothing waits.
@@ -47,30 +152,65 @@ impl Outbox {
         self.queue.is_empty()
     }
 
-    /// Whether it is worth keeping for another session: a long queue leaves long lists behind.
-    pub fn is_small(&self) -> bool {
-        self.queue.capacity() <= SLICES_A_WRITE
+    /// Whether the socket took no more at the last attempt.
+    pub fn is_blocked(&self) -> bool {
+        self.is_blocked
     }
 
-    /// Drops everything but a frame that is half out; returns the bytes dropped.
-    pub fn discard(&mut self) -> usize {
-        let before = self.bytes;
-        self.queue.truncate(usize::from(self.is_torn));
-        self.bytes = self.queue.iter().map(|queued| queued.frames.len()).sum();
-        before - self.bytes
+    /// When the socket last took something, by the hub's clock.
+    pub fn progress_at(&self) -> u32 {
+        self.progress_at
+    }
+
+    /// Notes that the socket took something, or that the outbox begins to fill.
+    pub fn note_progress(&mut self, now: u32) {
+        self.progress_at = now;
+    }
+
+    /// Makes an empty outbox ready for another session. Returns whether it is worth keeping: a long queue leaves long lists
+    /// behind.
+    pub fn recycle(&mut self) -> bool {
+        (self.latest, self.is_blocked) = (None, false);
+        self.queue.capacity() <= SLICES_A_WRITE && self.shared.capacity() <= SLICES_A_WRITE
+    }
+
+    /// Drops everything.
+    pub fn release(&mut self) -> Released {
+        self.is_torn = false;
+        self.discard()
+    }
+
+    /// Drops everything but the rest of a frame that is written in part.
+    pub fn discard(&mut self) -> Released {
+        let before = self.wire_bytes;
+        let is_end = |piece: &Piece| piece.ends_frame;
+        let kept = if self.is_torn { self.queue.iter().position(is_end).map_or(0, |end| end + 1) } else { 0 };
+        let pieces: Vec<Piece> = self.queue.drain(..).take(kept).collect();
+        (self.wire_bytes, self.own_bytes, self.shared_bytes) = (0, 0, 0);
+        self.shared.clear();
+        for piece in pieces {
+            if piece.is_shared {
+                self.push_shared(piece.bytes);
+            } else {
+                self.push_piece(piece.bytes, piece.notifications, piece.ends_frame);
+            }
+        }
+        let burst_bytes = self.burst.take().map_or(0, |burst| burst.bytes);
+        Released { wire_bytes: before - self.wire_bytes, burst_bytes }
     }
 
     /// Writes until nothing waits or the socket takes no more. An error means that the connection is gone; `flushed` says
     /// what went out before it too.
     pub fn flush(&mut self, mut socket: impl Write, flushed: &mut Flushed) -> io::Result<()> {
+        self.is_blocked = false;
         while let Some(first) = self.queue.front() {
             let result = if self.queue.len() == 1 {
-                socket.write(&first.frames)
+                socket.write(&first.bytes)
             } else {
                 let mut slices = [IoSlice::new(&[]); SLICES_A_WRITE];
                 let mut count = 0;
-                for (slice, queued) in slices.iter_mut().zip(&self.queue) {
-                    *slice = IoSlice::new(&queued.frames);
+                for (slice, piece) in slices.iter_mut().zip(&self.queue) {
+                    *slice = IoSlice::new(&piece.bytes);
                     count += 1;
                 }
                 socket.write_vectored(&slices[..count])
@@ -78,7 +218,10 @@ impl Outbox {
             match result {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
                 Ok(written) => self.advance(written, flushed),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.is_blocked = true;
+                    break;
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -87,18 +230,34 @@ impl Outbox {
     }
 
     fn advance(&mut self, mut written: usize, flushed: &mut Flushed) {
-        self.bytes -= written;
+        self.wire_bytes -= written;
         flushed.bytes += written;
         while let Some(first) = self.queue.front_mut() {
-            if written < first.frames.len() {
-                first.frames.advance(written);
+            if written < first.bytes.len() {
+                first.bytes.advance(written);
+                self.own_bytes -= if first.is_shared { 0 } else { written };
                 self.is_torn |= written > 0;
                 return;
             }
-            written -= first.frames.len();
-            flushed.notifications += u64::from(first.notifications);
-            self.queue.pop_front();
-            self.is_torn = false;
+            let Piece { bytes, notifications, ends_frame, is_shared } =
+                self.queue.pop_front().expect("there is a first");
+            written -= bytes.len();
+            self.own_bytes -= size_of::<Piece>() + if is_shared { 0 } else { bytes.len() };
+            if is_shared {
+                self.release_shared();
+            }
+            flushed.notifications += u64::from(notifications);
+            self.is_torn = !ends_frame;
+        }
+    }
+
+    /// One piece of the first shared data is written.
+    fn release_shared(&mut self) {
+        let Some(run) = self.shared.front_mut() else { return };
+        run.pieces -= 1;
+        if run.pieces == 0 {
+            self.shared_bytes -= run.data.len();
+            self.shared.pop_front();
         }
     }
 }
@@ -106,6 +265,7 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::frame::SharedData;
 
     /// Takes `room` bytes, then blocks or breaks.
     struct Narrow {
@@ -136,9 +296,9 @@ mod tests {
     #[test]
     fn frames_go_out_in_order_across_blocked_writes() {
         let mut outbox = Outbox::default();
-        outbox.push(Bytes::from_static(b"abc"), 1);
-        outbox.push(Bytes::from_static(b"de"), 0);
-        outbox.push(Bytes::from_static(b"f"), 1);
+        outbox.push(Bytes::from_static(b"abc").into(), 1, None);
+        outbox.push(Bytes::from_static(b"de").into(), 0, None);
+        outbox.push(Bytes::from_static(b"f").into(), 1, None);
         let mut socket = Narrow { taken: Vec::new(), room: 2, is_broken: false };
         let mut flushed = Flushed::default();
         outbox.flush(&mut socket, &mut flushed).expect("open");
@@ -148,31 +308,80 @@ mod tests {
         assert_eq!(flushed, Flushed { bytes: 6, notifications: 2 });
         assert_eq!(socket.taken, b"abcdef");
         assert!(outbox.is_empty());
-        assert_eq!(outbox.bytes(), 0);
+        assert_eq!(outbox.wire_bytes(), 0);
     }
 
     #[test]
     fn what_went_out_before_the_connection_broke_is_counted() {
         let mut outbox = Outbox::default();
-        outbox.push(Bytes::from_static(b"abc"), 1);
-        outbox.push(Bytes::from_static(b"de"), 1);
+        outbox.push(Bytes::from_static(b"abc").into(), 1, None);
+        outbox.push(Bytes::from_static(b"de").into(), 1, None);
         let mut socket = Narrow { taken: Vec::new(), room: 4, is_broken: true };
         let mut flushed = Flushed::default();
         assert!(outbox.flush(&mut socket, &mut flushed).is_err());
         assert_eq!(flushed, Flushed { bytes: 4, notifications: 1 });
-        assert_eq!(outbox.bytes(), 1);
+        assert_eq!(outbox.wire_bytes(), 1);
     }
 
     #[test]
     fn a_frame_that_is_half_out_survives_a_discard() {
         let mut outbox = Outbox::default();
-        outbox.push(Bytes::from_static(b"abc"), 1);
-        outbox.push(Bytes::from_static(b"de"), 1);
+        outbox.push(Bytes::from_static(b"abc").into(), 1, None);
+        outbox.push(Bytes::from_static(b"de").into(), 1, None);
         let mut socket = Narrow { taken: Vec::new(), room: 1, is_broken: false };
         outbox.flush(&mut socket, &mut Flushed::default()).expect("open");
-        assert_eq!(outbox.discard(), 2);
-        assert_eq!(outbox.bytes(), 2);
+        assert_eq!(outbox.discard().wire_bytes, 2);
+        assert_eq!(outbox.wire_bytes(), 2);
         outbox.flush(&mut socket, &mut Flushed::default()).expect("open");
-        assert_eq!(outbox.discard(), 0);
+        assert_eq!(outbox.discard().wire_bytes, 0);
+    }
+
+    fn sharing(head: &'static [u8], data: &Bytes) -> OutgoingFrame {
+        let shared = SharedData { data: data.clone(), end: b"}" };
+        OutgoingFrame { head: Bytes::from_static(head), shared: Some(shared) }
+    }
+
+    #[test]
+    fn shared_data_is_counted_once_and_until_its_last_frame_is_written() {
+        let (data, other) = (Bytes::from(vec![b'x'; 1_000]), Bytes::from(vec![b'y'; 1_000]));
+        let entries = 3 * size_of::<Piece>();
+        let mut outbox = Outbox::default();
+        outbox.push(sharing(b"a", &data), 1, Some(1));
+        outbox.push(sharing(b"b", &data), 1, Some(1));
+        outbox.push(sharing(b"c", &other), 1, Some(2));
+        assert_eq!((outbox.wire_bytes(), outbox.memory()), (3_006, 2_006 + 3 * entries));
+        let mut socket = Narrow { taken: Vec::new(), room: 1_500, is_broken: false };
+        let mut flushed = Flushed::default();
+        outbox.flush(&mut socket, &mut flushed).expect("open");
+        assert_eq!((flushed.notifications, outbox.shared_bytes), (1, 2_000));
+        socket.room = 600;
+        outbox.flush(&mut socket, &mut flushed).expect("open");
+        assert_eq!((flushed.notifications, outbox.shared_bytes), (2, 1_000));
+        // The third frame is written in part: its rest survives.
+        assert_eq!(outbox.discard(), Released::default());
+        socket.room = 10_000;
+        outbox.flush(&mut socket, &mut flushed).expect("open");
+        assert_eq!((outbox.wire_bytes(), outbox.memory(), flushed.notifications), (0, 0, 3));
+        let expected = [b"a", &data[..], b"}b", &data, b"}c", &other, b"}"].concat();
+        assert!(socket.taken == expected);
+    }
+
+    #[test]
+    fn one_publication_may_exceed_the_bound_until_it_is_written() {
+        let frame = || OutgoingFrame::from(Bytes::from(vec![0; 100]));
+        let mut outbox = Outbox::default();
+        for _ in 0..5 {
+            outbox.push(frame(), 1, Some(1));
+        }
+        let memory = outbox.memory();
+        assert_eq!(outbox.extend_burst(1), Some(memory));
+        assert_eq!(outbox.memory_without_burst(), 0);
+        outbox.push(frame(), 1, Some(2));
+        assert_eq!(outbox.extend_burst(2), None, "the first publication is not written yet");
+        assert_eq!(outbox.memory_without_burst(), memory / 5);
+        let mut socket = Narrow { taken: Vec::new(), room: 550, is_broken: false };
+        outbox.flush(&mut socket, &mut Flushed::default()).expect("open");
+        assert_eq!(outbox.shrink_burst(200), memory);
+        assert_eq!(outbox.release(), Released { wire_bytes: 50, burst_bytes: 0 });
     }
 }

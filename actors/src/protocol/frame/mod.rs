@@ -8,6 +8,7 @@
 
 mod header;
 mod message;
+mod outgoing;
 #[cfg(test)]
 mod properties;
 mod reader;
@@ -17,6 +18,7 @@ mod rules;
 mod testing;
 mod writer;
 
+pub use outgoing::{OutgoingFrame, SharedData};
 pub use reader::FrameReader;
 pub use writer::{TextFrameBuilder, binary_frame, close_frame, ping_frame, pong_frame, text_frame};
 

@@ -68,8 +68,13 @@ impl TextFrameBuilder {
     }
 
     /// The whole frame, its header written right in front of the payload.
-    pub fn finish(mut self) -> Bytes {
-        let (header, size) = header(TEXT, self.payload_length());
+    pub fn finish(self) -> Bytes {
+        self.finish_head(0)
+    }
+
+    /// The start of a frame: header and payload so far. The caller writes `following` more bytes of payload behind it.
+    pub fn finish_head(mut self, following: usize) -> Bytes {
+        let (header, size) = header(TEXT, self.payload_length() + following);
         let start = HEADROOM - size;
         self.0[start..HEADROOM].copy_from_slice(&header[..size]);
         Bytes::from(self.0).slice(start..)

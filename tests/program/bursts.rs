@@ -1,0 +1,89 @@
+//! One large emit for many subscriptions of one session, on the real program.
+
+use crate::support::{Node, RawSocket, emit, eventually};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const TEXT: u8 = 0x81;
+const SUBSCRIPTIONS: usize = 100;
+/// With its subscriptions, a session receives 22 MB of one emit: 20 times its send buffer.
+const DATA_BYTES: usize = 220_000;
+
+/// Connects a session with subscriptions on one event, whose conditions differ and all match.
+fn subscribe(node: &Node) -> RawSocket {
+    let mut socket = RawSocket::upgrade(node, &node.tokens());
+    let entries: Vec<Value> = (0..SUBSCRIPTIONS)
+        .map(|number| {
+            let condition = json!({"conditionType": "RESPONSE", "criteria": {"n": {"$lte": 1 + number}}});
+            json!({"eventType": "CUSTOM_WS_EVENTS", "apiName": "orders", "condition": condition})
+        })
+        .collect();
+    socket.write_frame(TEXT, json!({"objType": "REGISTER", "onEvents": entries}).to_string().as_bytes());
+    let answer: Value = serde_json::from_slice(&socket.read_frame().payload).expect("an answer");
+    assert_eq!(answer["response"]["validOnEvents"].as_array().map(Vec::len), Some(SUBSCRIPTIONS), "{answer}");
+    socket
+}
+
+fn emit_data(node: &Node, n: u32, text: &str) {
+    let body = json!({"name": "orders", "eventData": {"n": n, "text": text}}).to_string();
+    assert_eq!(emit(node, &node.tokens().api, &body).status, 200);
+}
+
+/// Reads one notification for each subscription; all of them must be of emit `n`.
+fn read_notifications(socket: &mut RawSocket, n: u32) {
+    let mut ids = BTreeSet::new();
+    for _ in 0..SUBSCRIPTIONS {
+        let frame = socket.read_frame();
+        assert_eq!(frame.first_byte, TEXT, "{:?}", String::from_utf8_lossy(&frame.payload));
+        let notification: Value = serde_json::from_slice(&frame.payload).expect("a notification");
+        assert_eq!(notification["response"]["eventData"]["n"], n);
+        ids.insert(notification["response"]["eventId"].to_string());
+    }
+    assert_eq!(ids.len(), SUBSCRIPTIONS, "each subscription is notified once");
+}
+
+fn met(node: &Node, limit: &str) -> f64 {
+    node.metric("carillon_limits_total", &format!(r#"limit="{limit}""#))
+}
+
+#[test]
+fn a_session_that_reads_receives_all_of_a_large_emit_in_order_and_stays_open() {
+    let node = Node::start(&[]);
+    let mut socket = subscribe(&node);
+    emit_data(&node, 1, &"x".repeat(DATA_BYTES));
+    emit_data(&node, 1, "small");
+    read_notifications(&mut socket, 1);
+    read_notifications(&mut socket, 1);
+    assert_eq!(node.metric("carillon_sessions", ""), 1.0);
+    assert_eq!((met(&node, "send_buffer_bytes"), met(&node, "session.write_timeout_seconds")), (0.0, 0.0));
+}
+
+#[test]
+fn a_session_that_does_not_read_is_closed_with_4430_after_the_write_timeout_and_delays_nobody() {
+    let node = Node::start(&[("SESSION__WRITE_TIMEOUT_SECONDS", "1")]);
+    let silent = subscribe(&node);
+    let mut reading = subscribe(&node);
+    emit_data(&node, 1, &"x".repeat(DATA_BYTES));
+    emit_data(&node, 1, "small");
+    read_notifications(&mut reading, 1);
+    read_notifications(&mut reading, 1);
+    eventually("the silent session closed", || node.metric("carillon_closes_total", r#"code="4430""#) == 1.0);
+    assert_eq!(met(&node, "session.write_timeout_seconds"), 1.0);
+    assert_eq!(node.metric("carillon_sessions", ""), 1.0);
+    drop(silent);
+}
+
+#[test]
+fn sessions_that_do_not_read_share_the_data_of_a_large_emit() {
+    const SESSIONS: usize = 20;
+    let node = Node::start(&[("SESSION__WRITE_TIMEOUT_SECONDS", "600")]);
+    let silent: Vec<RawSocket> = (0..SESSIONS).map(|_| subscribe(&node)).collect();
+    let before = node.resident_bytes();
+    emit_data(&node, 1, &"x".repeat(DATA_BYTES));
+    eventually("frames that wait", || node.metric("carillon_session_queue_bytes", "") > 1e8);
+    let grown = node.resident_bytes().saturating_sub(before);
+    // Of 440 MB that wait, a copy for each session would be 4.4 MB and a copy for each frame all of it.
+    assert!(grown < 40_000_000, "{grown} bytes for {SESSIONS} sessions");
+    assert_eq!(node.metric("carillon_sessions", ""), SESSIONS as f64);
+    drop(silent);
+}

@@ -1,11 +1,11 @@
-//! The try page: `/try` and its files, compiled in. It speaks the public protocol and nothing else, with the client of
-//! `clients/js`, whose build is kept beside it: `client.js` is written by `npm run try` there and never by hand.
+//! The try page: `/try` and its files, compiled in. It uses only the public protocol, through the client of `clients/js`.
+//! `npm run try` in `clients/js` writes that client's build to `try/client.js`; never edit it by hand.
 
 use super::health;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 
-/// What the page may load: itself, and WebSockets for where it is served behind another name.
+/// The page may load its own files, and open WebSockets to any host: a proxy may serve the page under another name.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -29,7 +29,9 @@ pub async fn module(name: web::Path<String>) -> HttpResponse {
     javascript(match name.as_str() {
         "client.js" => include_str!("console/try/client.js"),
         "connection.js" => include_str!("console/try/connection.js"),
+        "connection_view.js" => include_str!("console/try/connection_view.js"),
         "emit.js" => include_str!("console/try/emit.js"),
+        "emit_history.js" => include_str!("console/try/emit_history.js"),
         "json.js" => include_str!("console/try/json.js"),
         "log.js" => include_str!("console/try/log.js"),
         "logged_socket.js" => include_str!("console/try/logged_socket.js"),

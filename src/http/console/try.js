@@ -1,16 +1,21 @@
 // The try page: connect, register, emit, watch. It subscribes with the JavaScript client that applications use:
-// try/client.js is its build, made by clients/js and never changed here.
-// This file ties the page's buttons to the modules in try/, and fills in what a first minute needs.
+// try/client.js is the build of clients/js and is never changed here.
+//
+// Imports run one way: this file → views → state. State modules (connection, emit_history, json, tokens) do not touch the
+// page. A view imports state, and of the other views only page.js and log.js. This file connects the views.
 
-import { connect, disconnect, showFacts } from "./try/connection.js";
-import { copy, emit, showCurl } from "./try/emit.js";
-import { clearNotifications } from "./try/notifications.js";
+import { connect, disconnect } from "./try/connection.js";
+import { showClosed, showConnectionProblem, showFacts, showState } from "./try/connection_view.js";
+import { copy, emit, showCurl, showDelivery } from "./try/emit.js";
+import { assignToEmit } from "./try/emit_history.js";
+import { LoggedSocket } from "./try/logged_socket.js";
+import { clearNotifications, showGap, showNotification } from "./try/notifications.js";
 import { element, showProblem } from "./try/page.js";
 import { register } from "./try/subscriptions.js";
-import { claims, hasTokens, keepTokens, storedTokens, takeTokensFromAddress, tokens } from "./try/tokens.js";
+import { claims, hasTokens, storeTokens, storedTokens, takeTokensFromAddress, tokens } from "./try/tokens.js";
 
 function useTokens(api, user) {
-  keepTokens(api, user);
+  storeTokens(api, user);
   element("api-token").value = tokens.api;
   element("user-token").value = tokens.user;
   element("tokens").open = !hasTokens();
@@ -33,32 +38,53 @@ function fillExamples() {
   fillEventData("129.90");
 }
 
+function openConnection() {
+  showProblem("connect-problem", "");
+  connect(new URL("ws", location.href.split("#")[0]), LoggedSocket, { onState: showState, onProblem: showConnectionProblem });
+}
+
+function closeConnection() {
+  disconnect();
+  showClosed();
+}
+
 function onConnect(event) {
   event.preventDefault();
   useTokens(element("api-token").value, element("user-token").value);
-  connect();
+  openConnection();
 }
 
-/** Without a click: the client asks for them before the old ones end. */
+function onRegister(event) {
+  event.preventDefault();
+  register({ onNotification, onGap: showGap });
+}
+
+function onNotification(number, meta) {
+  const delivery = assignToEmit(number, meta.event);
+  showNotification(number, meta, delivery);
+  if (delivery) showDelivery(delivery);
+}
+
+/** Needs no click: the client asks for new tokens before the old ones end. */
 function onNewTokens() {
-  keepTokens(element("api-token").value, element("user-token").value);
+  storeTokens(element("api-token").value, element("user-token").value);
   showProblem("connect-problem", "");
   showFacts();
 }
 
 function onForget() {
-  disconnect();
+  closeConnection();
   useTokens("", "");
   element("api-token").focus();
 }
 
-/** The address of a fresh block, pasted into a page that is open already, loads nothing: only its fragment is new. */
+/** An address with new tokens, pasted into an open page, loads nothing: only the fragment changes. */
 function onNewFragment() {
   const given = takeTokensFromAddress();
   if (!given) return;
   useTokens(given.api, given.user);
   fillExamples();
-  connect();
+  openConnection();
 }
 
 function submitOnControlEnter(event) {
@@ -71,9 +97,9 @@ function start() {
   fillExamples();
   element("connect-form").onsubmit = onConnect;
   element("connect-form").onchange = onNewTokens;
-  element("disconnect").onclick = disconnect;
+  element("disconnect").onclick = closeConnection;
   element("forget").onclick = onForget;
-  element("register-form").onsubmit = register;
+  element("register-form").onsubmit = onRegister;
   element("emit-form").onsubmit = emit;
   element("emit-form").oninput = showCurl;
   element("fill-matching").onclick = () => fillEventData("129.90");
@@ -84,7 +110,7 @@ function start() {
   element("bell").onanimationend = () => element("bell").classList.remove("rings");
   addEventListener("keydown", submitOnControlEnter);
   addEventListener("hashchange", onNewFragment);
-  if (hasTokens()) connect();
+  if (hasTokens()) openConnection();
 }
 
 start();

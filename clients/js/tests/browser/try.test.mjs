@@ -1,6 +1,7 @@
-// The node's try page, used as a person would. TRY_SCREENSHOT names a file to keep a picture of it in.
+// The node's try page, used as a person uses it. TRY_SCREENSHOT names a file for screenshots.
 
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { Broker, until } from "../broker.mjs";
 import { useBrowser } from "./pages.mjs";
@@ -10,6 +11,13 @@ const use = useBrowser();
 const DESKTOP = { width: 1280, height: 1060 };
 const PHONE = { width: 390, height: 844 };
 
+/** Screens on which the results of an emit must be in view. */
+const SCREENS = {
+  "phone of 390×844": { viewport: PHONE, hasTouch: true, isMobile: true },
+  "window of 800×600": { viewport: { width: 800, height: 600 } },
+  "desktop of 1280×800": { viewport: { width: 1280, height: 800 } },
+};
+
 const PAID = `{
   "recipientId": "u42",
   "order_no": 9007199254740993,
@@ -17,7 +25,7 @@ const PAID = `{
   "total": 249.00
 }`;
 
-/** The page at the address that a node prints; what it complains of, and whom it talks to. */
+/** Opens the page at the address that a node prints. `faults` collects errors, and requests to other hosts. */
 async function openTry(t, broker, { viewport = DESKTOP, tokens = broker.tokens("u42"), ...options } = {}) {
   const context = await use.browser.newContext({ viewport, locale: "en-US", timezoneId: "UTC", ...options });
   t.after(() => context.close());
@@ -42,14 +50,46 @@ async function openTry(t, broker, { viewport = DESKTOP, tokens = broker.tokens("
   return { page, faults, person };
 }
 
-/** Keeps a picture where one is asked for; those beside the first have a name after its. */
+/** Takes a screenshot if TRY_SCREENSHOT asks for it; `name` is added to the file name. */
 async function keepPicture(page, name = "", options = {}) {
   const path = process.env.TRY_SCREENSHOT?.replace(/\.png$/, `${name}.png`);
   if (path) await page.screenshot({ path, ...options });
 }
 
+/** Whether the whole box of an element is inside the viewport. */
+async function inViewport(page, selector) {
+  return page.locator(selector).evaluate((element) => {
+    const { top, bottom, left, right, height } = element.getBoundingClientRect();
+    return height > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth;
+  });
+}
+
+/** The modules that an entry of the try page imports, by file name. */
+function importsOf(path) {
+  return [...readFileSync(path, "utf8").matchAll(/^import .* from "\.\/(?:try\/)?(\w+\.js)"/gm)].map(([, name]) => name);
+}
+
+test("modules of the try page import each other in one direction: try.js, views, state", () => {
+  const folder = new URL("../../../../src/http/console/try/", import.meta.url);
+  const state = ["client.js", "connection.js", "emit_history.js", "json.js", "tokens.js"];
+  const shared = ["page.js", "log.js"]; // parts that views share; log.js is built on page.js
+  const views = ["connection_view.js", "emit.js", "logged_socket.js", "notifications.js", "subscriptions.js"];
+  const names = readdirSync(folder).sort();
+  assert.deepEqual(names, [...state, ...shared, ...views].sort(), "every module has its place");
+  for (const name of names) {
+    const allowed = state.includes(name) ? state : name === "page.js" ? state : name === "log.js" ? [...state, "page.js"] : [...state, ...shared];
+    for (const imported of importsOf(new URL(name, folder))) assert.ok(allowed.includes(imported), `${name} imports ${imported}`);
+    if (state.includes(name) && name !== "client.js") assert.doesNotMatch(readFileSync(new URL(name, folder), "utf8"), /document\b|element\(/, name);
+  }
+  const visit = (name, path) => {
+    assert.ok(!path.includes(name), `a ring: ${[...path, name].join(" → ")}`);
+    for (const imported of importsOf(new URL(name, folder))) visit(imported, [...path, name]);
+  };
+  for (const name of names) visit(name, []);
+});
+
 describe("the try page", { concurrency: 3 }, () => {
-  test("connects, registers, emits, and shows what matches and nothing else", async (t) => {
+  test("connects, registers, emits, and shows only events that match", async (t) => {
     const broker = await Broker.start(t);
     const { page, faults, person } = await openTry(t, broker);
     await person.sees("#state", /^Connected$/);
@@ -59,14 +99,14 @@ describe("the try page", { concurrency: 3 }, () => {
     await person.sees("#subscriptions .registration", /^registered$/);
     await person.click("Emit");
     await person.sees("#notifications .data", /"total": 129\.90/);
-    await person.sees("#emit-told", /Told to one subscription of this page/);
+    await person.sees("#emit-delivered", /Delivered to one subscription of this page/);
     await person.click("not matching example: fill in");
     await person.click("Emit");
-    await person.sees("#emit-told", /none was told/);
+    await person.sees("#emit-delivered", /No subscription of this page matched/);
     await page.locator("#event-data").fill(PAID);
     await person.click("Emit");
     await person.sees("#notifications .data", /9007199254740993/);
-    await person.sees("#subscriptions .told", /^told 2×$/);
+    await person.sees("#subscriptions .received-count", /^2 received$/);
     assert.equal((await person.lines("#notifications li")).length, 2);
     await page.getByText("Frames in and out").click();
     const frames = (await person.lines("#log li")).join("\n");
@@ -82,7 +122,7 @@ describe("the try page", { concurrency: 3 }, () => {
     assert.deepEqual(faults, []);
   });
 
-  test("is back by itself when its node is, with everything registered and a gap shown", async (t) => {
+  test("reconnects and registers again when its node is back, and shows a gap", async (t) => {
     const broker = await Broker.start(t);
     const { page, faults, person } = await openTry(t, broker);
     await person.sees("#state", /^Connected$/);
@@ -100,15 +140,15 @@ describe("the try page", { concurrency: 3 }, () => {
     assert.equal((await person.lines("#connect-problem"))[0], "");
     await person.click("Emit");
     await person.sees("#notifications .data", /"total": 129\.90/);
-    // A browser tells of attempts that failed while the node was away.
+    // The browser reports attempts that failed while the node was away.
     assert.deepEqual(faults.filter((fault) => !/WebSocket connection to/.test(fault)), []);
   });
 
-  test("says why tokens are refused, and takes others", async (t) => {
+  test("says why tokens are refused, and accepts new ones", async (t) => {
     const broker = await Broker.start(t);
     const { api, user } = broker.tokens("u42");
     const { person } = await openTry(t, broker, { tokens: { api, user: `${user}x` } });
-    await person.sees("#connect-problem", /^TOKEN_INVALID: .*\n4401: A token is bad or expired.*\nIt is over/);
+    await person.sees("#connect-problem", /^TOKEN_INVALID: .*\n4401: A token is invalid or expired.*\nThe client has stopped/);
     await person.sees("#state", /^Disconnected$/);
     await person.write("User token", "two words");
     await person.click("Connect");
@@ -119,7 +159,7 @@ describe("the try page", { concurrency: 3 }, () => {
     assert.equal((await person.lines("#connect-problem"))[0], "");
   });
 
-  test("takes new tokens over the same connection before the old ones end", async (t) => {
+  test("uses new tokens on the same connection before the old ones end", async (t) => {
     const broker = await Broker.start(t, { AUTH__LEEWAY_SECONDS: 0 });
     const { page, person } = await openTry(t, broker, { tokens: broker.tokens("u42", "20s") });
     await person.sees("#connect-problem", /the tokens end soon/);
@@ -132,7 +172,7 @@ describe("the try page", { concurrency: 3 }, () => {
     assert.deepEqual((await person.lines("#log li")).filter((line) => /WebSocket/.test(line)).length, 1);
   });
 
-  test("a condition that the node does not take is named, and numbers keep their digits", async (t) => {
+  test("shows why the node refuses a condition, and numbers keep their digits", async (t) => {
     const broker = await Broker.start(t);
     const { page, person } = await openTry(t, broker);
     await person.write(/^Condition/, '{"a":{"$near":1}}');
@@ -147,9 +187,40 @@ describe("the try page", { concurrency: 3 }, () => {
     for (const number of ["9007199254740992", "9007199254740993"]) {
       await page.locator("#event-data").fill(`{"order_no":${number}}`);
       await person.click("Emit");
-      await person.sees("#emit-told", number.endsWith("2") ? /none was told/ : /Told to one/);
+      await person.sees("#emit-delivered", number.endsWith("2") ? /No subscription of this page matched/ : /Delivered to one/);
     }
   });
+
+  for (const [name, options] of Object.entries(SCREENS)) {
+    test(`shows the answer and the notification after Emit without scrolling, ${name}`, async (t) => {
+      const broker = await Broker.start(t);
+      const { page, faults, person } = await openTry(t, broker, options);
+      await person.sees("#state", /^Connected$/);
+      await person.click("Register");
+      await person.sees("#subscriptions .registration", /^registered$/);
+      for (const press of [() => person.click("Emit"), () => page.locator("#emit").press("Enter")]) {
+        const count = (await person.lines("#notifications li")).length;
+        await press();
+        await until(async () => (await person.lines("#notifications li")).length === count + 1);
+        await person.sees("#emit-status", /^200$/);
+        for (const result of ["#emit-answer", "#notifications li:first-child"]) {
+          await until(() => inViewport(page, result), 5_000).catch(async () => assert.fail(`${result} is at ${JSON.stringify(await page.locator(result).boundingBox())}`));
+        }
+      }
+      assert.equal(await page.evaluate(() => document.activeElement.id), "emit", "the focus stays on the button");
+      await person.sees("#announcer", /2 notifications\. The emit was answered with 200\.|answered with 200\. 2 notifications\./);
+      if (options.viewport.width >= 720) {
+        const [left, right] = await page.evaluate(() => ["emit-form", "notifications"].map((id) => document.getElementById(id).getBoundingClientRect()).map(({ left, right }) => ({ left, right })));
+        assert.ok(right.left >= left.right, "results are in a second column");
+      }
+      await keepPicture(page, `-results-${options.viewport.width}`);
+      await page.locator("#event-data").fill("{");
+      await person.click("Emit");
+      await person.sees("#emit-problem", /is not JSON/);
+      await until(() => inViewport(page, "#emit-problem"));
+      assert.deepEqual(faults, []);
+    });
+  }
 
   for (const colorScheme of ["light", "dark"]) {
     test(`fits a phone, ${colorScheme}`, async (t) => {
@@ -160,13 +231,13 @@ describe("the try page", { concurrency: 3 }, () => {
       await person.sees("#subscriptions .registration", /^registered$/);
       await person.click("Emit");
       await person.sees("#notifications .data", /"total": 129\.90/);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no scrolling sideways");
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no horizontal scrolling");
       const small = await page.evaluate(() => [...document.querySelectorAll("button")].filter((button) => button.offsetParent && button.offsetHeight < 32).map(({ id }) => id));
-      assert.deepEqual(small, [], "buttons are as high as a finger needs");
+      assert.deepEqual(small, [], "buttons are at least 32 px high");
       await keepPicture(page, `-phone-${colorScheme}`, { fullPage: true });
       await broker.stop();
       await person.sees("#state", /^Disconnected, will retry in \d+ s$/);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no scrolling sideways");
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no horizontal scrolling");
       assert.deepEqual(faults, []);
     });
   }

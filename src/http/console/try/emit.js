@@ -1,16 +1,13 @@
-// Emits, by the same HTTP call that a backend makes, and how long their notifications take.
+// Emits with the HTTP call that a backend makes. Shows the answer and how long the notifications took.
 
+import { subscriptionCount } from "./connection.js";
+import { isNewest, rememberEmit } from "./emit_history.js";
 import { shortened } from "./json.js";
 import { logFrame } from "./log.js";
-import { element, jsonField, showProblem } from "./page.js";
-import { subscriptionCount } from "./subscriptions.js";
+import { announce, bringIntoView, element, jsonField, showProblem } from "./page.js";
 import { project, tokens, withoutTokens } from "./tokens.js";
 
-const QUIET_MILLISECONDS = 1000; // without a notification after an emit: say so
-const LATENCY_LIMIT_MILLISECONDS = 10000; // an older emit is not what a notification answers
-const EMITS_REMEMBERED = 200;
-
-const emits = []; // newest first: what the latency of a notification is measured from
+const QUIET_MILLISECONDS = 1000; // after so long without a notification, the page says why
 
 const emitPath = () => new URL(`api/system-api/${encodeURIComponent(project() || "demo")}/emit-event-ws`, location.href.split("#")[0]);
 
@@ -24,22 +21,22 @@ function emitBody() {
   return `{${members.filter(Boolean).join(",")}}`;
 }
 
-/** Emits what the form says. */
+/** Emits the event of the form. */
 export async function emit(event) {
   event.preventDefault();
   showProblem("emit-problem", "");
   try {
     const body = emitBody();
-    const sent = { name: element("emit-name").value, clicked: performance.now(), heard: new Set() };
-    emits.unshift(sent);
-    emits.length = Math.min(emits.length, EMITS_REMEMBERED);
+    const sent = rememberEmit(element("emit-name").value);
     logFrame("out", `POST ${emitPath().pathname} ${body}`);
-    element("emit-told").textContent = "";
+    element("emit-delivered").textContent = "";
     showAnswer(await post(body));
+    bringIntoView(element("emit-answer"), ...(sent.receivers.size > 0 ? [element("notifications").firstElementChild] : []));
     setTimeout(() => sayQuiet(sent), QUIET_MILLISECONDS);
   } catch (error) {
     element("emit-answer").hidden = true;
     showProblem("emit-problem", error instanceof TypeError ? "The node can't be reached." : error.message);
+    bringIntoView(element("emit-problem"));
   }
 }
 
@@ -56,32 +53,28 @@ function showAnswer({ status, ok, text, retryAfter }) {
   element("emit-status").className = `badge ${ok ? "good" : "bad"}`;
   element("emit-body").textContent = withoutTokens(shortened(text));
   element("emit-answer").hidden = false;
+  announce("answer", `The emit was answered with ${status}.`);
 }
 
-/** Milliseconds since the click that a notification of a subscription most likely answers; null without one. */
-export function latency(number, event) {
-  const arrived = performance.now();
-  const sent = emits.find((one) => one.name === event && !one.heard.has(number));
-  if (!sent || arrived - sent.clicked > LATENCY_LIMIT_MILLISECONDS) return null;
-  sent.heard.add(number);
-  const milliseconds = arrived - sent.clicked;
-  if (sent === emits[0]) {
-    const times = sent.heard.size === 1 ? "one subscription" : `${sent.heard.size} subscriptions`;
-    element("emit-told").textContent = `Told to ${times} of this page, ${milliseconds.toFixed(1)} ms after the click.`;
-  }
-  return milliseconds;
+/** Shows that a notification answered the newest emit. */
+export function showDelivery({ milliseconds, receivers, isNewest }) {
+  if (!isNewest) return;
+  const count = receivers === 1 ? "one subscription" : `${receivers} subscriptions`;
+  element("emit-delivered").textContent = `Delivered to ${count} of this page, ${milliseconds.toFixed(1)} ms after the click.`;
 }
 
-/** Says why nothing came, a while after an emit that nothing answered. */
+/** Says why no notification came for an emit. */
 function sayQuiet(sent) {
-  if (sent !== emits[0] || sent.heard.size > 0 || !element("emit-status").classList.contains("good")) return;
-  if (/"duplicate":\s*true/.test(element("emit-body").textContent)) element("emit-told").textContent = "The key was used before: not told a second time.";
-  else element("emit-told").textContent = subscriptionCount() === 0
-    ? "Accepted. This page has no subscription that could be told."
-    : "Accepted. No subscription of this page matched, so none was told.";
+  if (!isNewest(sent) || sent.receivers.size > 0 || !element("emit-status").classList.contains("good")) return;
+  element("emit-delivered").textContent = reasonForSilence();
 }
 
-/** Writes the emit of the form as a command. */
+function reasonForSilence() {
+  if (/"duplicate":\s*true/.test(element("emit-body").textContent)) return "This key was used before: the event was not delivered again.";
+  return `Accepted. ${subscriptionCount() === 0 ? "This page has no subscription." : "No subscription of this page matched."}`;
+}
+
+/** Shows the emit of the form as a command. */
 export function showCurl() {
   let body;
   try {
@@ -97,13 +90,13 @@ export function showCurl() {
   ].join("\n");
 }
 
-/** Copies a text; says `done` where the browser lets it. */
+/** Copies a text and says `done`, if the browser allows it. */
 export async function copy(text, done) {
   try {
     await navigator.clipboard.writeText(text);
     element("copied").textContent = done;
   } catch {
     getSelection().selectAllChildren(element("curl"));
-    element("copied").textContent = "This browser lets no page copy here: select the text yourself.";
+    element("copied").textContent = "This browser does not let this page copy. Select the text yourself.";
   }
 }

@@ -1,5 +1,5 @@
-// JSON as text: what a person wrote or a backend emitted is never printed from a parsed value. JavaScript would round
-// 9007199254740993 and drop the zero of 129.90.
+// JSON as text. The page never prints a parsed value, because JavaScript rounds 9007199254740993 and drops the zero of
+// 129.90.
 
 const SHOWN_CHARACTERS = 16384; // of one notification or frame
 const JSON_TOKENS = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
@@ -7,10 +7,10 @@ const JSON_TOKENS = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 const isOpening = (token) => token === "{" || token === "[";
 const isClosing = (token) => token === "}" || token === "]";
 
-/** Valid `json` without the space between its tokens. */
+/** Valid `json` without whitespace between its tokens. */
 export const compact = (json) => (json.match(JSON_TOKENS) ?? []).join("");
 
-/** Valid `json` as a value. Where the browser can, its numbers keep their digits when it is written again. */
+/** Valid `json` as a value. Its numbers keep their digits when the value is serialized again, if the browser has `JSON.rawJSON`. */
 export function valueOf(json) {
   return JSON.parse(json, (_, value, context) => typeof value === "number" && JSON.rawJSON ? JSON.rawJSON(context.source) : value);
 }
@@ -33,7 +33,7 @@ export function rawMember(json, name) {
   return found;
 }
 
-/** Valid `json` on indented lines, its values untouched. */
+/** Valid `json` on indented lines, with its values unchanged. */
 function indented(json) {
   let text = "", depth = 0, previous = "";
   for (const [token] of json.matchAll(JSON_TOKENS)) {
@@ -50,5 +50,5 @@ function indented(json) {
 /** The beginning of a long text. */
 export const shortened = (text) => text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)} … (${text.length} characters)` : text;
 
-/** Valid `json` for a person to read. */
+/** Valid `json`, indented unless it is long. */
 export const readable = (json) => json.length > SHOWN_CHARACTERS ? shortened(json) : indented(json);

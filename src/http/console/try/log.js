@@ -1,4 +1,4 @@
-// Frames and requests, out and in, without tokens.
+// The view of frames and requests in both directions, without tokens.
 
 import { shortened } from "./json.js";
 import { boundedList, clock, textIn } from "./page.js";
@@ -10,7 +10,7 @@ const log = boundedList("log", ({ direction, text, at }) => {
   return row;
 });
 
-/** Notes a frame; `direction` is "in" or "out". */
+/** Logs a frame; `direction` is "in" or "out". */
 export function logFrame(direction, text) {
   log.add({ direction, text: withoutTokens(shortened(text)), at: new Date() });
 }

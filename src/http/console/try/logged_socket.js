@@ -1,4 +1,4 @@
-// The WebSocket that the client is given: a browser's own, whose frames are noted.
+// The browser's WebSocket with every frame logged. The client uses it in place of the plain one.
 
 import { logFrame } from "./log.js";
 

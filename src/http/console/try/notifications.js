@@ -1,30 +1,30 @@
-// What subscriptions tell: notifications and gaps, newest first.
+// The view of notifications and gaps, newest first.
 
-import { latency } from "./emit.js";
 import { rawMember, readable } from "./json.js";
-import { boundedList, clock, element, rowOf } from "./page.js";
+import { announce, boundedList, bringIntoView, clock, element, rowOf } from "./page.js";
 
-const ANNOUNCED_EVERY_MILLISECONDS = 1000;
-
-let notified = 0;
-let announcing = false;
+let received = 0;
+let answersEmit = false; // whether a row that is not drawn yet answers the newest emit
 
 const list = boundedList("notifications", (item) => item.gap ? gapRow(item) : notificationRow(item), () => {
   element("empty").hidden = element("notifications").childElementCount > 0;
-  element("count").textContent = notified;
+  element("count").textContent = received;
   if (!element("empty").hidden) return;
   element("bell").classList.add("rings");
-  announce();
+  announce("notifications", received === 1 ? "1 notification." : `${received} notifications.`);
+  if (answersEmit) bringIntoView(element("emit-answer"), element("notifications").firstElementChild);
+  answersEmit = false;
 });
 
-/** Shows what a subscription was told. */
-export function showNotification(number, { event, text }) {
-  notified += 1;
+/** Shows a notification of subscription `number`; `delivery` names the emit of this page that it answers, if any. */
+export function showNotification(number, { event, text }, delivery) {
+  received += 1;
+  answersEmit ||= delivery?.isNewest === true && delivery.receivers === 1;
   const data = rawMember(rawMember(text, "response"), "eventData");
-  list.add({ number, name: event, data, at: new Date(), latency: latency(number, event) });
+  list.add({ number, name: event, data, at: new Date(), latency: delivery?.milliseconds ?? null });
 }
 
-/** Shows that a subscription may not have been told everything. */
+/** Shows that a subscription may have missed notifications. */
 export function showGap(number, reason) {
   list.add({ number, name: `gap: ${reason}`, data: null, at: new Date(), latency: null, gap: reason });
 }
@@ -42,25 +42,15 @@ function notificationRow(item) {
 function gapRow(item) {
   const row = notificationRow(item);
   row.className = "gap";
-  row.querySelector(".data").textContent = "Notifications may have been missed: an application would fetch its state again.";
+  row.querySelector(".data").textContent = "Notifications may have been missed. An application fetches its state again now.";
   return row;
-}
-
-/** Tells a screen reader how many there are, at most once a second. */
-function announce() {
-  if (announcing) return;
-  announcing = true;
-  setTimeout(() => {
-    announcing = false;
-    element("announcer").textContent = notified === 1 ? "1 notification" : `${notified} notifications`;
-  }, ANNOUNCED_EVERY_MILLISECONDS);
 }
 
 /** Empties the list. */
 export function clearNotifications() {
-  notified = 0;
+  received = 0;
   list.clear();
   element("count").textContent = "0";
-  element("announcer").textContent = "";
+  announce("notifications", "No notifications.");
   element("empty").hidden = false;
 }

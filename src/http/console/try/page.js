@@ -1,9 +1,12 @@
-// Parts of the page that several modules touch, and how its lists are written.
+// Parts of the page that several views use, and how its lists are drawn.
 
 import { compact } from "./json.js";
 import { withoutTokens } from "./tokens.js";
 
-const LIST_LIMIT = 200; // rows that a list keeps
+const LIST_LIMIT = 200; // rows in a list
+const ANNOUNCED_EVERY_MILLISECONDS = 1000;
+
+const announcements = new Map();
 
 export const element = (id) => document.getElementById(id);
 
@@ -21,13 +24,29 @@ export const rowOf = (template) => element(template).content.cloneNode(true).fir
 /** The time of day to the millisecond. */
 export const clock = (date) => `${date.toTimeString().slice(0, 8)}.${String(date.getMilliseconds()).padStart(3, "0")}`;
 
-/** Says what is wrong, or with "" that nothing is. */
+/** Shows a problem; "" removes it. */
 export function showProblem(id, text) {
   element(id).textContent = withoutTokens(text);
   element(id).hidden = text === "";
 }
 
-/** A field's JSON as compact text; "" when empty and not required. Throws what to mend. */
+/** Announces a text to screen readers, at most once a second. A newer text on the same topic replaces an older one. */
+export function announce(topic, text) {
+  announcements.set(topic, text);
+  if (announcements.size === 1) setTimeout(announceAll, ANNOUNCED_EVERY_MILLISECONDS);
+}
+
+function announceAll() {
+  element("announcer").textContent = [...announcements.values()].join(" ");
+  announcements.clear();
+}
+
+/** Scrolls only as far as needed to show these elements. The last one wins if they do not all fit. */
+export function bringIntoView(...elements) {
+  for (const one of elements) one?.scrollIntoView({ block: "nearest", behavior: "instant" });
+}
+
+/** A field's JSON as compact text; "" when empty and not required. Throws an error that says what to fix. */
 export function jsonField(id, what, required) {
   const field = element(id), text = field.value.trim();
   field.removeAttribute("aria-invalid");
@@ -42,8 +61,8 @@ export function jsonField(id, what, required) {
 }
 
 /**
- * A list, newest row first, of at most LIST_LIMIT rows. It is written once per picture, so that thousands of items a second
- * don't stop the page.
+ * A list of at most LIST_LIMIT rows, newest first. It is drawn once per animation frame, so that thousands of items a
+ * second do not block the page.
  */
 export function boundedList(id, toRow, onDrawn = () => {}) {
   const waiting = [];

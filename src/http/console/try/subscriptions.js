@@ -1,28 +1,22 @@
-// The subscriptions of this page. They outlive connections: the client registers them again.
+// The view of the subscriptions. They outlive connections: the client registers them again.
 
-import { client } from "./connection.js";
+import { subscribe } from "./connection.js";
 import { valueOf } from "./json.js";
-import { showGap, showNotification } from "./notifications.js";
 import { element, jsonField, rowOf, showProblem } from "./page.js";
 
-const rows = new Set();
 let lastNumber = 0;
 
-/** How many there are. */
-export const subscriptionCount = () => rows.size;
-
-/** Subscribes to what the form says. */
-export function register(event) {
-  event.preventDefault();
+/** Subscribes with the values of the form. Notifications and gaps go to the listeners. */
+export function register(listeners) {
   showProblem("register-problem", "");
   try {
     const name = element("register-name").value;
     const criteria = objectField("criteria", "The condition");
     const select = objectField("select", "The selection");
     const getEventData = element("get-event-data").checked;
-    const wish = { condition: criteria && valueOf(criteria), select: select && valueOf(select), getEventData };
+    const options = { condition: criteria && valueOf(criteria), select: select && valueOf(select), getEventData };
     const details = [criteria ?? "everything", select && `select ${select}`, !getEventData && "without event data"];
-    follow(client().subscribe(name, wish), details.filter(Boolean).join(" · "));
+    show(subscribe(name, options), details.filter(Boolean).join(" · "), listeners);
   } catch (error) {
     showProblem("register-problem", error.message);
   }
@@ -34,22 +28,22 @@ function objectField(id, what) {
   return text;
 }
 
-/** Shows a subscription for as long as it lives, and what it tells. */
-function follow(subscription, details) {
+/** Shows a subscription until it ends. */
+function show(subscription, details, { onNotification, onGap }) {
   const number = ++lastNumber;
   const row = addRow(subscription, number, details);
   const showState = () => {
     row.querySelector(".registration").textContent = subscription.state;
     row.querySelector(".registration").classList.toggle("good", subscription.state === "registered");
   };
-  let told = 0;
+  let received = 0;
   subscription.on("registering", showState);
   subscription.on("registered", showState);
   subscription.on("notification", (_, meta) => {
-    row.querySelector(".told").textContent = `told ${told += 1}×`;
-    showNotification(number, meta);
+    row.querySelector(".received-count").textContent = `${received += 1} received`;
+    onNotification(number, meta);
   });
-  subscription.on("gap", (reason) => showGap(number, reason));
+  subscription.on("gap", (reason) => onGap(number, reason));
   subscription.on("ended", () => removeRow(row));
   subscription.on("refused", ({ code, message }) => {
     removeRow(row);
@@ -66,7 +60,6 @@ function addRow(subscription, number, details) {
   const button = row.querySelector(".unregister");
   button.setAttribute("aria-label", `Unregister ${subscription.event}, #${number}`);
   button.onclick = () => subscription.unsubscribe();
-  rows.add(row);
   element("subscriptions").append(row);
   element("subscriptions-title").hidden = false;
   return row;
@@ -74,6 +67,5 @@ function addRow(subscription, number, details) {
 
 function removeRow(row) {
   row.remove();
-  rows.delete(row);
-  element("subscriptions-title").hidden = rows.size === 0;
+  element("subscriptions-title").hidden = element("subscriptions").childElementCount === 0;
 }

@@ -1,8 +1,8 @@
-// Both tokens: they stay in this tab and are shown nowhere.
+// Both tokens. They stay in this tab and are never shown.
 
 export const tokens = { api: "", user: "" };
 
-/** What a token claims, unchecked; {} when it can't be read. */
+/** The claims of a token, not verified; {} if it cannot be read. */
 export function claims(token) {
   try {
     const bytes = Uint8Array.from(atob(token.split(".")[1].replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
@@ -18,8 +18,8 @@ export const project = () => String(claims(tokens.api).project ?? "");
 /** Whether there is any token. */
 export const hasTokens = () => tokens.api !== "" || tokens.user !== "";
 
-/** Takes new tokens and keeps them as long as the tab. */
-export function keepTokens(api, user) {
+/** Stores new tokens until the tab is closed. */
+export function storeTokens(api, user) {
   tokens.api = api.trim();
   tokens.user = user.trim();
   try {
@@ -28,7 +28,7 @@ export function keepTokens(api, user) {
   } catch { /* a browser without storage: the tokens last as long as the page */ }
 }
 
-/** Takes both tokens out of the page's address, so that they stand in no history and no screenshot; null without any. */
+/** Takes both tokens out of the page's address, so that no history and no screenshot shows them; null without any. */
 export function takeTokensFromAddress() {
   const fragment = new URLSearchParams(location.hash.slice(1));
   if (!fragment.has("api") && !fragment.has("user")) return null;
@@ -36,7 +36,7 @@ export function takeTokensFromAddress() {
   return { api: fragment.get("api") ?? "", user: fragment.get("user") ?? "" };
 }
 
-/** The tokens that this tab kept. */
+/** The tokens that this tab stored. */
 export function storedTokens() {
   try {
     const { api = "", user = "" } = Object(JSON.parse(sessionStorage.getItem("carillon-tokens")));
@@ -46,9 +46,9 @@ export function storedTokens() {
   }
 }
 
-const ANY_TOKEN = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g; // one that was in use before, too
+const ANY_TOKEN = /\beyJ[\w-]+\.[\w-]+\.[\w-]*/g; // also one that was used before
 
-/** `text` as it may be shown: without any token. */
+/** `text` without any token. */
 export function withoutTokens(text) {
   text = text.replace(ANY_TOKEN, "…");
   return Object.values(tokens).reduce((rest, token) => token ? rest.replaceAll(token, "…") : rest, text);

@@ -2,7 +2,7 @@
 //! the type, the body.
 
 use super::AppState;
-use super::crowd::flow_of;
+use super::connection_limit::flow_of;
 use super::error::HttpError;
 use crate::auth::{ApiToken, Scope, TokenError};
 use crate::catalogue::KeyUse;

@@ -3,7 +3,7 @@
 use super::AppState;
 use super::error::HttpError;
 use actix_web::http::{StatusCode, header};
-use actix_web::{HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, web};
 use actors::protocol::codes::ErrorCode;
 use serde_json::json;
 
@@ -41,9 +41,32 @@ pub async fn metrics(app_state: web::Data<AppState>) -> HttpResponse {
     }
 }
 
-/// `GET /`: what this is.
-pub async fn product() -> HttpResponse {
-    HttpResponse::Ok().json(json!({"name": "Carillon", "version": env!("CARGO_PKG_VERSION")}))
+/// The page that a browser gets at `/`.
+const PRODUCT_PAGE: &str = concat!(
+    "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>Carillon</title>\n",
+    "<meta name=\"viewport\" content=\"width=device-width\"></head>\n<body>\n<h1>Carillon ",
+    env!("CARGO_PKG_VERSION"),
+    "</h1>\n<p>This is a real-time broker. Backends emit events over HTTP. Clients receive them over a WebSocket.</p>\n",
+    "<ul>\n<li><a href=\"/try\">Try it in the browser</a></li>\n",
+    "<li><a href=\"/readyz\">Readiness</a> and <a href=\"/metrics\">metrics</a> of this node</li>\n",
+    "<li>Documentation: the folder <code>docs</code> of the source code, which begins with <code>docs/README.md</code></li>\n",
+    "</ul>\n</body>\n</html>\n",
+);
+
+/// `GET /`: the product's name and version; a page for a browser.
+pub async fn product(request: HttpRequest) -> HttpResponse {
+    let accept = request.headers().get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    let vary = (header::VARY, "Accept");
+    if accept.contains("text/html") {
+        let policy = (header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'");
+        let mut page = HttpResponse::Ok();
+        return page
+            .content_type("text/html; charset=utf-8")
+            .insert_header(policy)
+            .insert_header(vary)
+            .body(PRODUCT_PAGE);
+    }
+    HttpResponse::Ok().insert_header(vary).json(json!({"name": "Carillon", "version": env!("CARGO_PKG_VERSION")}))
 }
 
 /// `GET /ws` without an upgrade.

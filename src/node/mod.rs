@@ -175,7 +175,7 @@ impl Node {
         let builder = Server::build()
             .workers(workers)
             .backlog(self.settings.http.backlog)
-            // Counted in `http/crowd.rs` instead.
+            // Counted in `http/connection_limit.rs` instead.
             .max_concurrent_connections(usize::MAX >> 1)
             .shutdown_timeout(http_seconds(self.settings.shutdown.seconds))
             .shutdown_signal(stop(
@@ -193,7 +193,7 @@ impl Node {
             let app = App::new()
                 .app_data(worker.app_state.clone())
                 .data_factory(worker.emit_batcher())
-                .wrap(from_fn(http::doorkeeper))
+                .wrap(from_fn(http::limit_connections))
                 .configure(|config| http::routes(config, &worker.app_state.settings.http.cors_origins));
             let connections = counters.clone();
             let http = HttpService::build()

@@ -56,6 +56,18 @@ fn a_byte_order_mark_in_front_of_the_body_is_named() {
 }
 
 #[test]
+fn a_browser_gets_a_page_that_links_to_the_try_page_and_other_clients_get_json() {
+    let node = Node::start(&[]);
+    let root = |accept: &str| request(node.address(), "GET", "/", &[("Accept", accept)], b"");
+    let page = root("text/html,application/xhtml+xml,*/*;q=0.8");
+    assert_eq!((page.status, page.header("Content-Type")), (200, Some("text/html; charset=utf-8")));
+    assert!(page.text().contains(r#"<a href="/try">"#) && page.text().contains("docs"), "{}", page.text());
+    for accept in ["*/*", "application/json"] {
+        assert_eq!(root(accept).json()["name"], "Carillon", "{accept}");
+    }
+}
+
+#[test]
 fn every_answer_forbids_sniffing() {
     let node = Node::start(&[]);
     let bytes = ["/", "/metrics", "/healthz", "/readyz", "/try", "/try.js", "/ws", "/nowhere", EMIT]

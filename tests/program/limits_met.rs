@@ -1,5 +1,5 @@
 //! Each limit that a client or a backend meets is counted under its own name. What they are told is held where it belongs
-//! (`closing`, `emit`, `handshake_limits`, `register`); the limits of the system are in `system_limits` and `crowd`, those of
+//! (`closing`, `emit`, `handshake_limits`, `register`); the limits of the system are in `system_limits` and `connection_limit`, those of
 //! queues in `closing` and `cluster_limits`.
 
 use crate::support::client::{Client, conditional, entry};

@@ -1,22 +1,22 @@
-//! More HTTP connections than open files are kept for, on the real program.
+//! HTTP connections past the node's limit, on the real program.
 
 use crate::support::http::{EMIT, head};
 use crate::support::raw::{answer_to, upgrade_request};
 use crate::support::{Node, RawSocket, eventually};
 
-/// Of 400 open files a sixteenth is kept for HTTP.
+/// A sixteenth of the 400 open files is reserved for HTTP.
 const OPEN_FILES: u32 = 400;
-const KEPT: usize = 25;
+const RESERVED: usize = 25;
 
 #[test]
-fn connections_past_those_kept_for_http_are_told_503_while_health_and_upgrades_go_on() {
+fn connections_past_the_limit_are_answered_503_while_health_checks_and_upgrades_still_work() {
     let node = Node::start_with_open_files(OPEN_FILES);
     let tokens = node.tokens();
     let body = br#"{"name":"orders","eventData":1}"#;
     let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
     let emit = [head("POST", EMIT, &headers, Some(body.len())), body.to_vec()].concat();
-    let mut crowd: Vec<RawSocket> = (0..KEPT).map(|_| RawSocket::connect(node.address())).collect();
-    for socket in &mut crowd {
+    let mut connected: Vec<RawSocket> = (0..RESERVED).map(|_| RawSocket::connect(node.address())).collect();
+    for socket in &mut connected {
         socket.write(&emit);
         assert_eq!(socket.read_answer().status, 200);
     }
@@ -29,6 +29,6 @@ fn connections_past_those_kept_for_http_are_told_503_while_health_and_upgrades_g
     assert_eq!(answer_to(&node, &head("GET", "/readyz", &[], None)).status, 200);
     assert_eq!(answer_to(&node, &upgrade_request("/ws", &tokens.headers())).status, 101);
     assert_eq!(node.metric("carillon_limits_total", r#"limit="http_connections""#), 1.0);
-    drop(crowd);
+    drop(connected);
     eventually("answered again", || answer_to(&node, &emit).status == 200);
 }

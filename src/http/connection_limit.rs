@@ -1,7 +1,7 @@
-//! Connections that speak HTTP: as many as are kept for them get answers, more are told 503 and closed.
+//! The limit of HTTP connections. A connection past it is answered 503 and closed.
 //!
-//! The server itself accepts them all: one that stops accepting would leave health checks and upgrades outside with the
-//! crowd, and say nothing. An upgrade leaves the count when its socket goes to the hub.
+//! The server accepts every connection. If it stopped accepting, health checks and upgrades would also wait, without an
+//! answer. An upgrade leaves the count when its socket goes to the hub.
 
 use super::AppState;
 use super::connection::ConnectionFlow;
@@ -43,8 +43,9 @@ impl Drop for HttpConnection {
     }
 }
 
-/// Stands in front of every route.
-pub async fn doorkeeper(
+/// The middleware in front of every route: refuses connections past the limit and header lines that end with a line feed
+/// alone, and tells the connection's I/O that a request is under way.
+pub async fn limit_connections(
     app_state: web::Data<AppState>,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -52,14 +53,14 @@ pub async fn doorkeeper(
     let connection = request.conn_data::<HttpConnection>();
     let is_too_many = connection.is_some_and(|connection| connection.is_too_many);
     let _under_way = connection.map(|connection| connection.flow.begin(request.headers()));
-    // Whoever looks after the node must see it just then.
-    let is_watch = matches!(request.path(), "/healthz" | "/readyz" | "/metrics");
+    // An operator needs these most when the node is overloaded.
+    let is_monitoring = matches!(request.path(), "/healthz" | "/readyz" | "/metrics");
     let has_bare_line_feed = connection.is_some_and(|connection| connection.flow.has_bare_line_feed());
     let mut response = if has_bare_line_feed {
         request.into_response(HttpError::bare_line_feed().response())
-    } else if is_too_many && !is_watch {
+    } else if is_too_many && !is_monitoring {
         app_state.counters.count_limit(Limit::HttpConnections);
-        let message = "the node has as many HTTP connections as it keeps open files for: use fewer, or try again";
+        let message = "the node has no room for more HTTP connections: use fewer, or try again";
         let error = HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message);
         request.into_response(error.response())
     } else {

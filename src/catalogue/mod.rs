@@ -100,7 +100,7 @@ pub type DriverError = Box<dyn Error + Send + Sync>;
 #[derive(Debug, Error)]
 pub enum CatalogueError {
     /// The data folder, or the file in it, can't be made or opened.
-    #[error("the data folder {} can't be used: {source}", folder.display())]
+    #[error("data.dir: the folder {} can't be used: {source}", folder.display())]
     Folder { folder: PathBuf, source: std::io::Error },
     /// The file is there, but is not a catalogue or can't be read.
     #[error("the catalogue {} can't be opened: {source}", file.display())]

@@ -103,7 +103,10 @@ pub fn run() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(Failure::Told) => ExitCode::FAILURE,
         Err(failure) => {
-            tell(format_args!("carillon: {failure}"));
+            // Several settings can be wrong: one line for each.
+            for line in failure.to_string().lines() {
+                tell(format_args!("carillon: {line}"));
+            }
             ExitCode::FAILURE
         }
     }
@@ -113,7 +116,8 @@ fn serve(file: Option<&Path>) -> Result<(), Failure> {
     let settings = Loaded::from_process(file)?.settings;
     logging::start(&settings.log);
     let format = settings.log.format;
-    node::serve(settings).map_err(|failure| match format {
+    let load = || Loaded::from_process(file).map(|loaded| loaded.settings);
+    node::serve(settings, load).map_err(|failure| match format {
         LogFormat::Text => Failure::Node(failure.to_string()),
         // Whatever reads JSON lines can't read any other.
         LogFormat::Json => {

@@ -26,7 +26,7 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Refuses a call to a node that stops, unless other nodes hear what is said, and one whose length is said in two ways.
 pub(super) fn check_open(app_state: &AppState, request: &HttpRequest) -> Result<(), HttpError> {
-    if app_state.is_draining() && app_state.settings.bus.kind == BusKind::Local {
+    if app_state.is_draining() && app_state.settings().bus.kind == BusKind::Local {
         // Its sessions are told to go: a 200 would promise what nobody can be told any more.
         return Err(HttpError::stopping());
     }
@@ -118,7 +118,7 @@ fn is_encoded(request: &HttpRequest) -> bool {
 }
 
 async fn read_body(app_state: &AppState, request: &HttpRequest, mut payload: web::Payload) -> Result<Bytes, HttpError> {
-    let limit = app_state.settings.limits.emit_bytes;
+    let limit = app_state.settings().limits.emit_bytes;
     let too_large = || {
         app_state.counters.count_limit(Limit::EmitBytes);
         let message = format!("the body may have {limit} bytes: emit less at once, or raise limits.emit_bytes");

@@ -93,7 +93,8 @@ fn check_draining(app_state: &AppState) -> Result<(), HttpError> {
 }
 
 fn check_origin(app_state: &AppState, request: &Request) -> Result<(), HttpError> {
-    let allowed = &app_state.settings.http.allowed_origins;
+    let settings = app_state.settings();
+    let allowed = &settings.http.allowed_origins;
     let Some(origin) = request.head().headers.get(header::ORIGIN) else { return Ok(()) };
     if allowed.is_empty() || allowed.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()) {
         return Ok(());
@@ -130,7 +131,7 @@ pub fn user_grant(app_state: &AppState, token: &UserToken) -> UserGrant {
 /// A token that is accepted within the leeway behind its end is good until that is over.
 fn end_of_session(app_state: &AppState, expires_at: u64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    if expires_at > now { expires_at } else { expires_at.saturating_add(app_state.settings.auth.leeway_seconds) }
+    if expires_at > now { expires_at } else { expires_at.saturating_add(app_state.settings().auth.leeway_seconds) }
 }
 
 /// Answers and hangs up, in an order that lets the client read: a socket that is dropped with bytes unread resets the

@@ -51,7 +51,7 @@ async fn read_call(
     call::check_open(app_state, request)?;
     let token = check_tokens(app_state, request, project).await?;
     let body = call::read_json(app_state, request, payload).await?;
-    let (mut items, is_batch) = read_emits(&body, app_state.settings.limits.emit_batch, &app_state.counters)?;
+    let (mut items, is_batch) = read_emits(&body, app_state.settings().limits.emit_batch, &app_state.counters)?;
     if token.events == EventMode::Defined {
         authorize_events(app_state, &token, &mut items).await;
     }

@@ -46,12 +46,12 @@ use actix_web::{Resource, Route, guard};
 use actors::announcer::Announcer;
 use actors::bus::BusHealth;
 use actors::counters::Counters;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The state that all routes share.
 pub struct AppState {
-    pub settings: Settings,
+    settings: RwLock<Arc<Settings>>,
     /// The node's name, as clients are told.
     pub node: Arc<str>,
     pub catalogue: Arc<dyn Catalogue>,
@@ -87,7 +87,7 @@ impl AppState {
         let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
         let (is_stopping, is_draining) = (AtomicBool::new(false), AtomicBool::new(false));
         AppState {
-            settings,
+            settings: RwLock::new(Arc::new(settings)),
             node,
             catalogue,
             authenticator,
@@ -99,6 +99,16 @@ impl AppState {
             is_stopping,
             is_draining,
         }
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts other settings in force. What was read from the old ones at the start stays as it is.
+    pub fn replace_settings(&self, settings: Settings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
     /// From now on the node says that it is not ready; all else goes on.

@@ -11,6 +11,7 @@ mod demo;
 mod limit_log;
 mod listener;
 mod readiness;
+mod reload;
 mod stop;
 mod system;
 
@@ -20,7 +21,7 @@ use crate::http::connect::{self, UpgradeRequest};
 use crate::http::connection::{self, PacedStream};
 use crate::http::{self, Admission, AdmissionLimits, AppState, HttpConnection, NodeAuthorizer};
 use crate::limits::{SessionBudget, SystemFiles};
-use crate::settings::Settings;
+use crate::settings::{Problems, Settings};
 use actix::{Actor, Addr, Arbiter, System};
 use actix_http::HttpService;
 use actix_server::Server;
@@ -40,6 +41,7 @@ use catalogue::open_catalogue;
 use control_handler::ControlHandler;
 use limit_log::log_limits;
 use listener::{AddressFile, listen};
+use reload::{listen_for_hangups, reload_at_hangup};
 use std::convert::Infallible;
 use std::future::{Ready, ready};
 use std::io;
@@ -59,9 +61,9 @@ const LINGER: Duration = Duration::from_secs(1);
 pub enum NodeError {
     #[error("{0}")]
     Catalogue(#[from] CatalogueError),
-    #[error("cannot listen on {address}: {source}")]
+    #[error("http.bind: can't listen on {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
-    #[error("cannot write {file}: {source}")]
+    #[error("data.dir: can't write {file}: {source}")]
     AddressFile { file: String, source: io::Error },
     #[error("no randomness from the system: {0}")]
     Randomness(String),
@@ -74,12 +76,15 @@ pub enum NodeError {
 }
 
 /// Runs a node until it is told to stop by SIGTERM or SIGINT.
-pub fn serve(settings: Settings) -> Result<(), NodeError> {
-    System::new().block_on(run(settings))
+///
+/// At SIGHUP it calls `load`, and puts in force what can change while it runs.
+pub fn serve(settings: Settings, load: impl Fn() -> Result<Settings, Problems>) -> Result<(), NodeError> {
+    System::new().block_on(run(settings, load))
 }
 
-async fn run(settings: Settings) -> Result<(), NodeError> {
+async fn run(settings: Settings, load: impl Fn() -> Result<Settings, Problems>) -> Result<(), NodeError> {
     let signals = StopSignals::listen()?;
+    let hangups = listen_for_hangups()?;
     let _lock = NodeLock::acquire(&settings.data.dir)?;
     AddressFile::remove_old(&settings);
     let opened = open_catalogue(&settings).await?;
@@ -104,6 +109,7 @@ async fn run(settings: Settings) -> Result<(), NodeError> {
         result = server => result,
         never = demo_block => match never {},
         never = grow_tcp_memory(&mut tcp_memory, &node.app_state.counters) => match never {},
+        never = reload_at_hangup(hangups, load, &node.app_state) => match never {},
         never = log_limits(&node.app_state.counters) => match never {},
     };
     restore_tcp_memory(tcp_memory);

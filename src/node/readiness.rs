@@ -12,7 +12,8 @@ pub(super) fn waits_for(app_state: &AppState) -> Option<String> {
     if app_state.bus_health.is_ready() {
         return None;
     }
-    let bus = &app_state.settings.bus;
+    let settings = app_state.settings();
+    let bus = &settings.bus;
     let address = RedisAddress::parse(bus.redis.url.expose()).ok();
     match (bus.kind, address) {
         (BusKind::Redis, Some(address)) => Some(format!("Redis at {address}")),

@@ -33,7 +33,8 @@ struct Override {
 }
 
 impl Loaded {
-    /// Loads the settings. `environment` holds names and values; names that don't begin with `CARILLON__` are ignored.
+    /// Loads the settings. `environment` holds names and values; names that don't begin with `CARILLON__` are ignored,
+    /// unless they are a setting with single underscores.
     ///
     /// # Errors
     /// Everything that is wrong with the file, the variables and the values together.
@@ -118,7 +119,9 @@ impl Known {
         overrides: &mut Vec<Override>,
         problems: &mut Vec<Problem>,
     ) {
-        let ours: BTreeMap<_, _> = environment.into_iter().filter(|(name, _)| name.starts_with(PREFIX)).collect();
+        let (ours, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            environment.into_iter().partition(|(name, _)| name.starts_with(PREFIX));
+        problems.extend(others.into_keys().filter_map(|name| self.misspelled_variable(name)));
         for (name, text) in ours {
             let key = key_of_variable(&name);
             let from = Source::Environment(name.clone());
@@ -130,6 +133,14 @@ impl Known {
                 },
             }
         }
+    }
+
+    /// A variable such as `CARILLON_HTTP_BIND`, whose double underscores were written as single ones.
+    fn misspelled_variable(&self, variable: String) -> Option<Problem> {
+        let with_single = |name: &str| name.replace("__", "_");
+        let name = with_single(&variable);
+        let meant = self.0.keys().map(|key| variable_of_key(key)).find(|known| with_single(known) == name)?;
+        Some(Problem::SingleUnderscore { variable, meant })
     }
 
     fn unknown(&self, key: String, from: Source) -> Problem {

@@ -16,6 +16,11 @@ pub enum Problem {
     /// No such section or key.
     #[error("{}: no such key ({from}), did you mean {nearest}?", .key.escape_debug())]
     UnknownKey { key: String, nearest: String, from: Source },
+    /// A variable that would be a setting if its underscores were doubled.
+    #[error(
+        "{variable}: no such variable, did you mean {meant}? (two underscores before the section and before the key)"
+    )]
+    SingleUnderscore { variable: String, meant: String },
     /// The value cannot be read as what the key holds.
     #[error("{key}: {cause} ({from})")]
     Malformed { key: String, cause: String, from: Source },
@@ -24,14 +29,14 @@ pub enum Problem {
     OutOfBounds { key: &'static str, cause: String },
 }
 
-/// All that is wrong, never empty. Its text is one line.
+/// All that is wrong, never empty. Its text has one line for each problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(pub Vec<Problem>);
 
 impl fmt::Display for Problems {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, problem) in self.0.iter().enumerate() {
-            let separator = if position == 0 { "" } else { "; " };
+            let separator = if position == 0 { "" } else { "\n" };
             write!(formatter, "{separator}{problem}")?;
         }
         Ok(())

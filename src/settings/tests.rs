@@ -287,8 +287,28 @@ fn an_unknown_variable_is_refused_with_the_nearest_known_one() {
 
 #[test]
 fn variables_that_are_not_ours_are_ignored() {
-    let environment = [("CARILLON_SERVICE_HOST", "10.0.0.1"), ("PATH", "/bin"), ("carillon__http__bind", "x")];
+    let environment = [
+        ("CARILLON_SERVICE_HOST", "10.0.0.1"),
+        ("CARILLON_CONFIG", "a.toml"),
+        ("CARILLON_BIN", "x"),
+        ("CARILLON_PORT", "8080"),
+        ("PATH", "/bin"),
+        ("carillon__http__bind", "x"),
+    ];
     assert_eq!(load("", &environment).unwrap().settings, Settings::default());
+}
+
+#[test]
+fn a_variable_with_single_underscores_is_refused_with_the_name_that_was_meant() {
+    for (name, meant) in [
+        ("CARILLON_HTTP_BIND", "CARILLON__HTTP__BIND"),
+        ("CARILLON_HTTP__BIND", "CARILLON__HTTP__BIND"),
+        ("CARILLON_CATALOGUE_MONGODB_URI", "CARILLON__CATALOGUE__MONGODB__URI"),
+        ("CARILLON_SESSION_PING_SECONDS", "CARILLON__SESSION__PING_SECONDS"),
+    ] {
+        let refusal = refusal("", &[(name, "1")]);
+        assert!(refusal.starts_with(&format!("{name}: ")) && refusal.contains(&format!("{meant}?")), "{refusal}");
+    }
 }
 
 #[test]
@@ -301,6 +321,7 @@ fn all_problems_are_told_at_once_and_each_in_one_line() {
     }
     assert_eq!(lines.len(), 5);
     assert!(lines.iter().all(|line| line.lines().count() == 1));
+    assert_eq!(Problems(problems).to_string().lines().count(), 5);
 }
 
 #[test]

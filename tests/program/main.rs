@@ -35,6 +35,7 @@ mod operation;
 mod refresh;
 mod register;
 mod register_refusals;
+mod reload;
 mod revocation;
 mod shutdown;
 mod stalled_readers;

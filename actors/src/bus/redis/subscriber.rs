@@ -39,7 +39,7 @@ const CONNECTION: &str = "subscriber";
 /// A channel to join, and who waits for it.
 type Joining = (ChannelKey, oneshot::Sender<Result<(), BusError>>);
 
-/// What the bus asks, in command.
+/// What the bus asks for. Commands run in their order.
 pub(super) enum ChannelCommand {
     Join(ChannelKey, oneshot::Sender<Result<(), BusError>>),
     Leave(ChannelKey),
@@ -51,7 +51,7 @@ pub(super) struct SubscriberTask {
     names: Names,
     inbox: Arc<Inbox>,
     commands: mpsc::UnboundedReceiver<ChannelCommand>,
-    /// An command that was taken and not carried out yet.
+    /// A command that was taken and not carried out yet.
     held: Option<ChannelCommand>,
     /// What is joined on each connection anew. Invariant: changed here only, as commands are carried out.
     wanted: HashSet<ChannelKey>,
@@ -167,7 +167,7 @@ impl SubscriberTask {
         }
     }
 
-    /// Carries out an command and those right behind it: each run of one kind is one command.
+    /// Carries out a command and those right behind it: each run of one kind is one command.
     async fn run_command(
         &mut self,
         first: ChannelCommand,

@@ -1,0 +1,69 @@
+//! Reads the settings again at SIGHUP: what can change while the node runs does, the rest is named in the log.
+//!
+//! A file with a problem changes nothing. The node never ends because of a SIGHUP.
+
+use crate::http::AppState;
+use crate::logging;
+use crate::settings::{Problems, Settings};
+use std::convert::Infallible;
+use std::io;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// The keys that can change while the node runs. Each is read for every call, or set in [`apply`].
+const LIVE_KEYS: [&str; 5] =
+    ["http.allowed_origins", "limits.emit_batch", "limits.emit_bytes", "log.format", "log.level"];
+
+/// Listens to SIGHUP in place of the system's default, which kills.
+pub(super) fn listen_for_hangups() -> io::Result<Signal> {
+    signal(SignalKind::hangup())
+}
+
+/// Reloads the settings at each SIGHUP, for as long as it is polled.
+pub(super) async fn reload_at_hangup(
+    mut hangups: Signal,
+    load: impl Fn() -> Result<Settings, Problems>,
+    app_state: &AppState,
+) -> Infallible {
+    while hangups.recv().await.is_some() {
+        match load() {
+            Ok(settings) => apply(settings, app_state),
+            Err(Problems(problems)) => {
+                for problem in problems {
+                    log::error!(problem:%; "SIGHUP: the settings are refused; those before stay in force");
+                }
+            }
+        }
+    }
+    std::future::pending().await
+}
+
+/// Puts the live keys of `new` in force.
+fn apply(new: Settings, app_state: &AppState) {
+    let old = app_state.settings();
+    let (live, waiting): (Vec<_>, Vec<_>) =
+        old.changed_keys(&new).into_iter().partition(|key| LIVE_KEYS.contains(&key.as_str()));
+    let mut settings = Settings::clone(&old);
+    settings.http.allowed_origins = new.http.allowed_origins;
+    settings.limits.emit_batch = new.limits.emit_batch;
+    settings.limits.emit_bytes = new.limits.emit_bytes;
+    settings.log = new.log;
+    let problems = settings.validate();
+    if !problems.is_empty() {
+        // An emit limit past a buffer whose own new size needs a restart.
+        let problem = Problems(problems);
+        return log::error!(problem:%; "SIGHUP: the settings need a restart; those before stay in force");
+    }
+    logging::start(&settings.log);
+    app_state.replace_settings(settings);
+    log::info!("SIGHUP: the settings were read again; changed: {}", list(&live));
+    if !waiting.is_empty() {
+        log::warn!("SIGHUP: needs a restart: {}", list(&waiting));
+    }
+    if live.iter().any(|key| key == "log.level") && logging::is_level_overridden() {
+        log::warn!("SIGHUP: log.level has no effect while RUST_LOG is set");
+    }
+}
+
+fn list(keys: &[String]) -> String {
+    if keys.is_empty() { "nothing".to_owned() } else { keys.join(", ") }
+}

@@ -1,0 +1,101 @@
+//! SIGHUP, and starts that are refused: the message names the setting.
+
+use crate::support::node::{command, wait};
+use crate::support::{Node, eventually, request};
+use rustix::process::Signal;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn log(node: &Node) -> String {
+    std::fs::read_to_string(node.directory().join("stderr")).expect("the log")
+}
+
+/// A node whose settings file holds `text`, and the file.
+fn node_with_file(text: &str) -> (Node, std::path::PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("settings.toml");
+    std::fs::write(&file, text).expect("a file");
+    let mut program = command(directory.path(), &[]);
+    program.env("CARILLON_CONFIG", &file);
+    (Node::launch(directory, program), file)
+}
+
+fn refused(mut program: Command) -> String {
+    let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    assert!(!wait(&mut child).success());
+    let output = child.wait_with_output().expect("its output");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn upgrade_status(node: &Node, origin: &str) -> u16 {
+    let tokens = node.tokens();
+    let mut headers = tokens.headers().to_vec();
+    headers.push(("Origin", origin));
+    let bytes = crate::support::raw::upgrade_request("/ws", &headers);
+    crate::support::raw::answer_to(node, &bytes).status
+}
+
+#[test]
+fn sighup_changes_what_can_change_and_names_what_needs_a_restart() {
+    let (node, file) = node_with_file("");
+    assert_eq!(upgrade_status(&node, "https://other.example"), 101);
+    let text = "[http]\nallowed_origins = ['https://app.example']\nbacklog = 77\n[session]\nping_seconds = 7\n";
+    std::fs::write(&file, text).expect("written");
+    node.signal(Signal::HUP);
+    eventually("the keys that need a restart", || {
+        log(&node).contains("needs a restart: http.backlog, session.ping_seconds")
+    });
+    assert!(log(&node).contains("changed: http.allowed_origins"), "{}", log(&node));
+    assert_eq!(upgrade_status(&node, "https://other.example"), 403);
+    assert_eq!(upgrade_status(&node, "https://app.example"), 101);
+}
+
+#[test]
+fn sighup_changes_the_log_level() {
+    let (node, file) = node_with_file("[log]\nlevel = 'error'\n");
+    assert_eq!(log(&node), "");
+    std::fs::write(&file, "[log]\nlevel = 'info'\nformat = 'json'\n").expect("written");
+    node.signal(Signal::HUP);
+    eventually("a line at info", || log(&node).contains("changed: log.format, log.level"));
+    for line in log(&node).lines() {
+        serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+    }
+}
+
+#[test]
+fn sighup_with_a_bad_file_changes_nothing_and_the_node_serves_on() {
+    let (node, file) = node_with_file("[http]\nallowed_origins = ['https://app.example']\n");
+    std::fs::write(&file, "[http]\nallowed_origins = []\nbnid = 1\n[session]\nping_seconds = 0\n").expect("written");
+    node.signal(Signal::HUP);
+    eventually("each problem", || ["http.bnid", "session.ping_seconds"].iter().all(|key| log(&node).contains(key)));
+    assert_eq!(upgrade_status(&node, "https://other.example"), 403);
+    assert_eq!(request(node.address(), "GET", "/readyz", &[], b"").status, 200);
+}
+
+#[test]
+fn a_port_in_use_names_http_bind() {
+    let node = Node::start(&[]);
+    let directory = tempfile::tempdir().expect("a directory");
+    let address = node.address().to_string();
+    let text = refused(command(directory.path(), &[("HTTP__BIND", &address)]));
+    assert!(text.contains("http.bind") && text.contains(&address), "{text}");
+}
+
+#[test]
+fn a_data_folder_that_can_not_be_made_names_data_dir() {
+    let text = refused(command(Path::new("/proc/carillon"), &[]));
+    assert!(text.contains("data.dir") && text.contains("/proc/carillon"), "{text}");
+}
+
+#[test]
+fn a_variable_with_single_underscores_refuses_the_start_and_each_problem_has_its_line() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut program = command(directory.path(), &[("SESSION__PING_SECONDS", "0"), ("BUS__KIND", "nats")]);
+    program.env("CARILLON_HTTP_BIND", "127.0.0.1:0");
+    let text = refused(program);
+    assert!(text.contains("CARILLON_HTTP_BIND") && text.contains("CARILLON__HTTP__BIND"), "{text}");
+    assert_eq!(text.lines().count(), 3, "{text}");
+    for key in ["session.ping_seconds: ", "bus.kind: "] {
+        assert!(text.lines().any(|line| line.starts_with(&format!("carillon: {key}"))), "{text}");
+    }
+}

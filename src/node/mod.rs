@@ -200,7 +200,7 @@ impl Node {
                 .app_data(worker.app_state.clone())
                 .data_factory(worker.emit_batcher())
                 .wrap(from_fn(http::limit_connections))
-                .configure(|config| http::routes(config, &worker.app_state.settings.http.cors_origins));
+                .configure(|config| http::routes(config, &worker.app_state.settings().http.cors_origins));
             let connections = counters.clone();
             let http = HttpService::build()
                 // An answer in front of an unread body survives only if the rest is read for a while.

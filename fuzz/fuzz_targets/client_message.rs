@@ -3,9 +3,9 @@
 #![no_main]
 
 use actors::protocol::messages::{self, ClientMessage, EventId};
-use actors::registry::index::SubscriptionId;
+use actors::ids::SubscriptionId;
 use actors::session::request::{self, PendingAnswer, Registration};
-use actors::session::session_ref::SessionRef;
+use actors::ids::SessionRef;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use serde_json::value::RawValue;

@@ -10,7 +10,7 @@ use actors::condition::{Condition, CostBudget};
 use actors::condition::document::Document;
 use actors::condition::selection::Selection;
 use actors::registry::index::{ChannelId, DeliveryId, SubscriptionIndex};
-use actors::session::session_ref::SessionRef;
+use actors::ids::SessionRef;
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};

@@ -1,7 +1,7 @@
-//! The bytes that equal values feed to a hasher, whether they stand in a document or in a condition.
+//! The canonical bytes of a value for a hasher, the same for values in documents and in conditions.
 //!
-//! Each value begins with its kind, and what may vary in length says how long it is, so that no two different values
-//! feed the same bytes.
+//! Each value begins with its kind, and values of variable length contain their length, so different values never have the
+//! same bytes.
 
 use super::Literal;
 use super::number::Number;
@@ -23,7 +23,7 @@ pub(super) fn number<H: Hasher>(value: &Number, state: &mut H) {
 pub(super) fn string<H: Hasher>(value: &str, state: &mut H) {
     state.write_u8(4);
     state.write(value.as_bytes());
-    // No string holds this byte (RFC 3629 §3).
+    // UTF-8 never contains this byte (RFC 3629 §3).
     state.write_u8(0xFF);
 }
 

@@ -1,5 +1,5 @@
-//! Equality and order of values, as MongoDB sorts them ("BSON comparison order" in its manual): null, numbers,
-//! strings, objects, arrays, booleans; objects by each field's type, then name, then value.
+//! Equality and order of values in MongoDB's BSON comparison order: null, numbers, strings, objects, arrays, booleans. Objects
+//! are compared field by field: by type, then name, then value.
 
 use super::document::{Kind, Value};
 use super::number::Number;
@@ -19,7 +19,8 @@ impl Literal {
         }
     }
 
-    /// The total order of MongoDB; equal exactly when `==`. Ranges look within one type only ([`Literal::kind`]).
+    /// MongoDB's total order, in which two literals are equal exactly if they are `==`. Range operators compare within one
+    /// type only ([`Literal::kind`]).
     pub fn order(&self, other: &Literal) -> Ordering {
         match (self, other) {
             (Literal::Bool(left), Literal::Bool(right)) => left.cmp(right),
@@ -40,7 +41,7 @@ impl Literal {
 }
 
 impl Value<'_> {
-    /// Whether MongoDB calls them equal; a missing value equals null.
+    /// Whether they are equal in MongoDB. A missing value equals null.
     pub fn equals(&self, literal: &Literal) -> bool {
         match literal {
             Literal::String(text) => self.is_text(text),
@@ -48,7 +49,7 @@ impl Value<'_> {
         }
     }
 
-    /// As [`Literal::order`], without making a literal.
+    /// Like [`Literal::order`], without creating a literal of the value.
     pub fn order(&self, literal: &Literal) -> Ordering {
         // Recursion is bounded by the depth of the literal.
         match literal {
@@ -71,9 +72,8 @@ impl Value<'_> {
     }
 }
 
-/// Puts list items into the one order that [`position_in`] searches: values by [`Literal::order`], then patterns by
-/// their text; no item twice.
-pub(super) fn normalise(mut items: Vec<ListItem>) -> Box<[ListItem]> {
+/// Sorts list items for [`position_in`]: values by [`Literal::order`], then patterns by their text. Removes duplicates.
+pub(super) fn normalize(mut items: Vec<ListItem>) -> Box<[ListItem]> {
     items.sort_by(|left, right| match (left, right) {
         (ListItem::Value(left), ListItem::Value(right)) => left.order(right),
         (ListItem::Value(_), ListItem::Pattern(_)) => Ordering::Less,
@@ -84,7 +84,7 @@ pub(super) fn normalise(mut items: Vec<ListItem>) -> Box<[ListItem]> {
     items.into_boxed_slice()
 }
 
-/// Where a list in [`normalise`]d order has an item that equals the value; patterns are not looked at.
+/// The position of the item that equals the value, in a list sorted by [`normalize`]. Ignores patterns.
 pub(super) fn position_in(items: &[ListItem], value: &Value<'_>) -> Option<usize> {
     let search = |order: &dyn Fn(&Literal) -> Ordering| {
         items.binary_search_by(|item| match item {
@@ -99,7 +99,7 @@ pub(super) fn position_in(items: &[ListItem], value: &Value<'_>) -> Option<usize
     found.ok()
 }
 
-/// A number in the document is read once for the whole search.
+/// The number in the document is parsed once for the whole search.
 fn order_number(literal: &Literal, number: &Number) -> Ordering {
     match literal {
         Literal::Number(left) => left.cmp(number),

@@ -1,13 +1,14 @@
-//! Conditions: which event data a subscription wants to be told, in MongoDB query form.
+//! Conditions: which event data a subscription receives, as a MongoDB query.
 //!
-//! Pure: knows no socket, actor or driver. `parse` makes a [`Condition`] from a client's criteria within
-//! [`bounds`], `matches` evaluates one against a [`document::Document`], `selection` cuts the told fields out.
-//! The neighbour `registry/index/` finds the conditions that may match without trying each.
+//! Pure: knows no socket, actor or driver. `parse` turns a client's criteria into a [`Condition`] within [`bounds`], `matches`
+//! evaluates it on a [`document::Document`], and `selection` cuts out the fields to deliver. `registry/index/` finds the
+//! conditions that may match without evaluating all of them.
 
 mod budget;
 mod canonical;
 mod compare;
 pub mod document;
+mod excerpt;
 mod matches;
 pub mod number;
 mod parse;
@@ -16,7 +17,7 @@ pub mod selection;
 pub use budget::CostBudget;
 use number::Number;
 
-/// The bounds of what a client may ask (docs/protocol.md §5). Past one: `CONDITION_TOO_LARGE`.
+/// Limits of a condition (docs/protocol.md §5). Criteria above one of them are refused with `CONDITION_TOO_LARGE`.
 pub mod bounds {
     /// Levels of nesting in criteria.
     pub const DEPTH: usize = 16;
@@ -26,36 +27,37 @@ pub mod bounds {
     pub const TEXT_BYTES: usize = 4096;
     /// Values in one `$in`, `$nin` or `$all`.
     pub const LIST_VALUES: usize = 100;
-    /// Segments of one dotted path: as deep as event data goes.
+    /// Segments of one dotted path: the depth of event data.
     pub const PATH_SEGMENTS: usize = DOCUMENT_DEPTH;
-    /// Bytes that the compiled patterns of one condition take together, about.
+    /// Approximate size of all compiled patterns of one condition, in bytes.
     pub const PATTERN_BYTES: usize = 48 * 1024;
-    /// Letters in brackets of patterns that ignore case: all of Chinese (20,992) fit. Each costs 7 ns.
-    pub const FOLDED_LETTERS: usize = 32 * 1024;
-    /// Steps that a condition may take on one emit, 0.1 µs each at the most: one for a value at a path and each 8 bytes
-    /// of it, one for 16 elements or keys that a path passes, and one for a byte of text that a pattern is tried on, times
-    /// the pattern's weight. Past them its subscriptions are told `GAP`. They are enough to look at every value of the
-    /// longest emit (256 KiB) four times.
+    /// Characters in brackets of case-insensitive patterns. All Chinese characters (20,992) fit. Each takes 7 ns.
+    pub const FOLDED_CHARACTERS: usize = 32 * 1024;
+    /// Cost units that a condition may spend on one emit; one unit takes at most 0.1 µs. A value at a path costs one unit and
+    /// one per 8 bytes of the value. Stepping over 16 array elements or object keys costs one. A pattern costs
+    /// `Pattern::cost_per_byte` for each byte of text. Above the limit, the condition's subscriptions receive `GAP`. The limit
+    /// is enough to look at every value of the longest emit (256 KiB) four times.
     pub const CONDITION_COST: usize = 1 << 19;
-    /// Steps that each look-up and each condition may take on any emit, whatever the others take. Most need a tenth of
-    /// them: what is cheap is told even while others ask for too much.
+    /// Cost units that each lookup and each condition may always spend on an emit, whatever the others spend. Most need a
+    /// tenth of it, so cheap conditions match even next to too expensive ones.
     pub const GUARANTEED_COST: usize = 128;
-    /// Steps that all look-ups of an emit may take together besides, and all conditions as many again: 0.1 s at the most.
+    /// Further cost units that all lookups of an emit may spend together, and the same again for all conditions: at most
+    /// 0.1 s each.
     pub const EMIT_COST: usize = 2 * CONDITION_COST;
-    /// Bytes of a compiled pattern that weigh one. A pattern that is made to defeat every optimisation takes 0.1 µs
-    /// for a byte of text and this much of it.
+    /// Bytes of a compiled pattern that cost one unit per byte of text. A pattern that defeats every optimization takes 0.1 µs
+    /// per byte of text for each `PATTERN_COST_BYTES` of its size.
     pub const PATTERN_COST_BYTES: usize = 512;
     /// Levels of nesting in event data.
     pub const DOCUMENT_DEPTH: usize = 128;
 }
 
-/// Why criteria were refused. The message says what to do and never repeats more than a key of the input.
+/// Why criteria were refused. The message says what to write instead. It repeats at most two keys of the input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConditionError {
     /// Not a condition: an unknown operator, a wrong operand, not an object. Answered `CONDITION_INVALID`.
     #[error("{0}")]
     Invalid(String),
-    /// Past one of the [`bounds`]. Answered `CONDITION_TOO_LARGE`.
+    /// Above one of the [`bounds`]. Answered `CONDITION_TOO_LARGE`.
     #[error("{0}")]
     TooLarge(String),
 }
@@ -70,11 +72,11 @@ pub struct Path {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Segment {
     pub name: Box<str>,
-    /// The array index that the name spells, if it is a canonical decimal (`0`, `17`; not `01`).
+    /// The name as an array index, if it is a canonical decimal number (`0`, `17`; not `01`).
     pub index: Option<u32>,
 }
 
-/// A JSON value in a condition, canonical: two literals that are equal to MongoDB are equal here and hash alike
+/// A JSON value in a condition, in canonical form: literals that MongoDB treats as equal are equal and have equal hashes
 /// (`1 == 1.0`; objects with their keys in order).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Literal {
@@ -86,15 +88,15 @@ pub enum Literal {
     Object(Box<[(Box<str>, Literal)]>),
 }
 
-/// The JSON type names that `$type` takes (MongoDB's aliases and numbers, as far as JSON has them).
+/// The types that `$type` takes: those of MongoDB that JSON has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JsonType {
     Null,
     Bool,
     /// Any number (`"number"`).
     Number,
-    /// A whole number in 32 bits (`"int"`), in 64 bits (`"long"`), any other (`"double"`): by how it is written (`1.0` is a
-    /// double), as a JSON reader into BSON types it.
+    /// A whole number of 32 bits (`"int"`) or 64 bits (`"long"`), or any other number (`"double"`). The notation decides, as
+    /// when JSON is converted to BSON: `1.0` is a double.
     Int,
     Long,
     Double,
@@ -103,14 +105,14 @@ pub enum JsonType {
     Array,
 }
 
-/// A compiled regular expression (linear time); equal when its pattern and options are equal.
+/// A compiled regular expression that matches in linear time. Patterns are equal if their text and options are equal.
 #[derive(Clone, Debug)]
 pub struct Pattern {
-    /// The pattern with its options in front (`(?i)^abc`): what equality and hashing look at.
+    /// The pattern with its options in front (`(?i)^abc`). Equality and hash use it.
     pub text: Box<str>,
     pub regex: regex::Regex,
-    /// What it may cost on a byte of text ([`bounds::PATTERN_COST_BYTES`]).
-    pub weight: usize,
+    /// Its cost per byte of text ([`bounds::PATTERN_COST_BYTES`]).
+    pub cost_per_byte: usize,
 }
 
 impl PartialEq for Pattern {
@@ -125,16 +127,16 @@ impl std::hash::Hash for Pattern {
     }
 }
 
-/// One element of `$in`, `$nin` or `$all`: a value, or (written as an object with `$regex`) a pattern.
+/// One element of `$in`, `$nin` or `$all`: a value, or a pattern, which is written as an object with `$regex`.
 ///
-/// Lists are in order, values first, none twice: `$in: [2, 1]` and `$in: [1, 2, 2]` are equal.
+/// Lists are sorted, with values first and without duplicates: `$in: [2, 1]` and `$in: [1, 2, 2]` are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListItem {
     Value(Literal),
     Pattern(Pattern),
 }
 
-/// What is asked of one path.
+/// A predicate on the values at one path.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Predicate {
     Eq(Literal),
@@ -150,7 +152,7 @@ pub enum Predicate {
     Size(u64),
     /// Every item matches (an empty list matches nothing).
     All(Box<[ListItem]>),
-    /// `$all` of `$elemMatch`es: every one of them is met by some element.
+    /// `$all` of `$elemMatch` objects: each one is matched by some element.
     AllElemMatch(Box<[ElemMatch]>),
     ElemMatch(Box<ElemMatch>),
     Regex(Pattern),
@@ -158,11 +160,11 @@ pub enum Predicate {
         divisor: i64,
         remainder: i64,
     },
-    /// None of these predicates together hold: `$not: {…}` is true when their conjunction is false.
+    /// `$not`: true if the conjunction of these predicates is false.
     Not(Box<[Predicate]>),
 }
 
-/// What one element of an array must meet.
+/// What one element of an array must match.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ElemMatch {
     /// Criteria over an element that is an object.
@@ -174,7 +176,7 @@ pub enum ElemMatch {
 /// Criteria as a tree.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Expression {
-    /// All hold; an empty one matches everything.
+    /// All must match. An empty conjunction matches everything.
     And(Box<[Expression]>),
     Or(Box<[Expression]>),
     Nor(Box<[Expression]>),
@@ -184,9 +186,9 @@ pub enum Expression {
     },
 }
 
-/// Parsed criteria. Equal conditions are equal values, so that they can be interned.
+/// Parsed criteria. Equal conditions are equal values and can be interned.
 ///
-/// [`Condition::parse`] reads and bounds them; [`Condition::matches`] evaluates.
+/// See [`Condition::parse`] and [`Condition::matches`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Condition {
     pub root: Expression,

@@ -2,10 +2,10 @@
 
 use super::super::document::{Kind, Value};
 use super::super::{ConditionError, Literal};
-use super::{invalid, operators, shown, unknown_operator};
+use super::problems::{invalid, is_operator, unknown_operator};
 
-/// A value to compare with. No key in it may begin with `$`: MongoDB would take such an object for an operator in one
-/// place and for a value in another, which in every case known is a mistake (`{"a": {"b": {"$gt": 1}}}`).
+/// A value to compare with. No key in it may begin with `$`. MongoDB reads such an object as operators in some places and as
+/// a value in others; in practice it is always a mistake (`{"a": {"b": {"$gt": 1}}}`).
 pub(super) fn read_literal(value: Value<'_>) -> Result<Literal, ConditionError> {
     refuse_operators(value)?;
     Ok(value.to_literal())
@@ -20,8 +20,10 @@ fn refuse_operators(value: Value<'_>) -> Result<(), ConditionError> {
             if !name.starts_with('$') {
                 return refuse_operators(value);
             }
-            Err(if operators::is_known(&name) {
-                invalid(format!("{name} stands inside a value or among fields; write the path with dots"))
+            Err(if is_operator(&name) {
+                invalid(format!(
+                    r#"{name} is inside a value; for a nested field, write its path with dots: {{"a.b": {{"{name}": …}}}}"#
+                ))
             } else {
                 unknown_operator(&name)
             })
@@ -30,11 +32,8 @@ fn refuse_operators(value: Value<'_>) -> Result<(), ConditionError> {
     }
 }
 
-/// A field name among operators (`{"$gt": 1, "b": 2}`) or an operator that is unknown.
-pub(super) fn unexpected_key(name: &str) -> ConditionError {
-    if name.starts_with('$') {
-        unknown_operator(name)
-    } else {
-        invalid(format!("the field {} stands among operators", shown(name)))
-    }
+/// The first key of an object.
+pub(super) fn first_key(value: Value<'_>) -> Option<String> {
+    let (key, _) = value.fields().next()?;
+    key.as_str().map(String::from)
 }

@@ -1,32 +1,33 @@
 //! `$regex` with its `$options`.
 //!
-//! Patterns are those of the `regex` crate, which run in time linear in the text. Where it differs from MongoDB's
-//! PCRE: no look-around, no backreferences, and with `i` neither `\p` nor more than some thousand letters in brackets; `$` does not match before a line feed at the end; a `{` that begins no
-//! repetition must be escaped, and so must a `[` inside brackets; `\b` knows all letters. As in PCRE, `\d`, `\s` and
-//! `\w` know ASCII only.
+//! Patterns are those of the `regex` crate, which match in time linear in the text. Differences from MongoDB's PCRE:
+//!
+//! - There is no look-around and there are no backreferences.
+//! - With option `i`, there is no `\p`, and brackets may contain at most [`bounds::FOLDED_CHARACTERS`] characters.
+//! - `$` does not match before a line feed at the end of the text.
+//! - A `{` that does not begin a repetition must be escaped, and so must a `[` inside brackets.
+//! - `\b` considers all letters. As in PCRE, `\d`, `\s` and `\w` are ASCII only.
 
 use super::super::document::Value;
 use super::super::{ConditionError, Pattern, bounds};
-use super::folding;
-use super::literal::unexpected_key;
-use super::{Budget, invalid, too_large};
+use super::budget::ParseBudget;
+use super::case_folding;
+use super::problems::{invalid, invalid_pattern, too_large, unexpected_key};
 use regex::{Regex, RegexBuilder};
 
-/// The pattern in an object that has `$regex` and perhaps `$options`, and may have other operators.
-pub(super) fn read_regex(object: Value<'_>, budget: &mut Budget) -> Result<Pattern, ConditionError> {
-    let pattern = object
-        .field("$regex")
-        .and_then(|value| value.as_str())
-        .ok_or_else(|| invalid("$regex takes a string".into()))?;
+/// Reads the pattern of an object with `$regex`, perhaps `$options`, and perhaps other operators.
+pub(super) fn read_regex(object: Value<'_>, budget: &mut ParseBudget) -> Result<Pattern, ConditionError> {
+    let pattern =
+        object.field("$regex").and_then(|value| value.as_str()).ok_or_else(|| invalid("$regex takes a string"))?;
     let options = match object.field("$options") {
-        Some(value) => value.as_str().ok_or_else(|| invalid("$options takes a string".into()))?,
+        Some(value) => value.as_str().ok_or_else(|| invalid("$options takes a string"))?,
         None => "".into(),
     };
     compile(&pattern, &options, budget)
 }
 
-/// A pattern among values: an object that has nothing but `$regex` and `$options`.
-pub(super) fn read_pattern(object: Value<'_>, budget: &mut Budget) -> Result<Pattern, ConditionError> {
+/// Reads a pattern in a list of values: an object with only `$regex` and `$options`.
+pub(super) fn read_pattern(object: Value<'_>, budget: &mut ParseBudget) -> Result<Pattern, ConditionError> {
     for (key, _) in object.fields() {
         budget.take_operator()?;
         let name = key.as_str().unwrap_or_default();
@@ -37,35 +38,30 @@ pub(super) fn read_pattern(object: Value<'_>, budget: &mut Budget) -> Result<Pat
     read_regex(object, budget)
 }
 
-fn compile(pattern: &str, options: &str, budget: &mut Budget) -> Result<Pattern, ConditionError> {
+fn compile(pattern: &str, options: &str, budget: &mut ParseBudget) -> Result<Pattern, ConditionError> {
     if let Some(unknown) = options.chars().find(|option| !"imsx".contains(*option)) {
-        return Err(invalid(format!("unknown option {} in $options: there are i, m, s and x", unknown.escape_debug())));
+        return Err(invalid(format!("unknown option {} in $options; use i, m, s or x", unknown.escape_debug())));
     }
     let flags: String = "imsx".chars().filter(|flag| options.contains(*flag)).collect();
     let prefix = if flags.is_empty() { String::new() } else { format!("(?{flags})") };
-    let spelled = format!("{prefix}{}", with_ascii_classes(pattern));
-    folding::charge(&spelled, budget)?;
-    let (regex, bytes) = build(&spelled, budget)?;
-    let weight = bytes.div_ceil(bounds::PATTERN_COST_BYTES);
-    Ok(Pattern { text: format!("{prefix}{pattern}").into(), regex, weight })
+    let expanded = format!("{prefix}{}", with_ascii_classes(pattern));
+    case_folding::charge(&expanded, budget)?;
+    let (regex, bytes) = build(&expanded, budget)?;
+    let cost_per_byte = bytes.div_ceil(bounds::PATTERN_COST_BYTES);
+    Ok(Pattern { text: format!("{prefix}{pattern}").into(), regex, cost_per_byte })
 }
 
-/// Why the crate takes no such pattern.
-pub(super) fn not_a_pattern() -> ConditionError {
-    invalid("$regex is not a pattern without look-around and backreferences".into())
-}
-
-/// Compiles within what is left of the budget; answers also how many bytes that took. The crate does not say, so it is
-/// the smallest of a few limits that the pattern stays within.
-fn build(pattern: &str, budget: &mut Budget) -> Result<(Regex, usize), ConditionError> {
-    // What a pattern takes is known only after its Unicode classes were expanded; each of them takes this much anyway.
+/// Compiles a pattern within the rest of the budget. Also returns its size in bytes. The crate does not report the size, so
+/// it is the smallest of a few limits that the pattern fits in.
+fn build(pattern: &str, budget: &mut ParseBudget) -> Result<(Regex, usize), ConditionError> {
+    // The size is known only after Unicode classes were expanded. Each class takes at least this much.
     const UNICODE_CLASS_BYTES: usize = 6 * 1024;
-    let too_big = || too_large("bytes of compiled patterns", bounds::PATTERN_BYTES);
+    let too_big = || too_large(bounds::PATTERN_BYTES, "bytes of compiled patterns");
     let classes = pattern.matches("\\p").count() + pattern.matches("\\P").count();
     if classes * UNICODE_CLASS_BYTES > budget.pattern_bytes {
         return Err(too_big());
     }
-    // Each limit that is tried reads the pattern again: a long one begins where it may fit.
+    // Each attempt parses the pattern again, so a long pattern begins with a limit that it may fit in.
     let mut limit = bounds::PATTERN_COST_BYTES.max(4 * pattern.len());
     loop {
         let allowed = limit.min(budget.pattern_bytes);
@@ -77,31 +73,31 @@ fn build(pattern: &str, budget: &mut Budget) -> Result<(Regex, usize), Condition
             }
             Err(regex::Error::CompiledTooBig(_)) if allowed == budget.pattern_bytes => return Err(too_big()),
             Err(regex::Error::CompiledTooBig(_)) => limit *= 2,
-            Err(_) => return Err(not_a_pattern()),
+            Err(_) => return Err(invalid_pattern()),
         }
     }
 }
 
-/// Spells `\d`, `\s` and `\w` out: as PCRE has them, and a tenth of the memory. Brackets may stand in brackets, so
-/// what is around an escape does not matter.
+/// Expands `\d`, `\s` and `\w` to ASCII classes, as in PCRE. This takes a tenth of the memory. Classes may be nested, so the
+/// context of an escape does not matter.
 fn with_ascii_classes(pattern: &str) -> String {
-    let mut spelled = String::with_capacity(pattern.len() + 16);
+    let mut expanded = String::with_capacity(pattern.len() + 16);
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
         if character != '\\' {
-            spelled.push(character);
+            expanded.push(character);
             continue;
         }
         match characters.next() {
-            Some('d') => spelled.push_str("[0-9]"),
-            Some('D') => spelled.push_str("[^0-9]"),
-            Some('s') => spelled.push_str(r"[\x09-\x0D\x20]"),
-            Some('S') => spelled.push_str(r"[^\x09-\x0D\x20]"),
-            Some('w') => spelled.push_str("[0-9A-Za-z_]"),
-            Some('W') => spelled.push_str("[^0-9A-Za-z_]"),
-            Some(other) => spelled.extend(['\\', other]),
-            None => spelled.push('\\'),
+            Some('d') => expanded.push_str("[0-9]"),
+            Some('D') => expanded.push_str("[^0-9]"),
+            Some('s') => expanded.push_str(r"[\x09-\x0D\x20]"),
+            Some('S') => expanded.push_str(r"[^\x09-\x0D\x20]"),
+            Some('w') => expanded.push_str("[0-9A-Za-z_]"),
+            Some('W') => expanded.push_str("[^0-9A-Za-z_]"),
+            Some(other) => expanded.extend(['\\', other]),
+            None => expanded.push('\\'),
         }
     }
-    spelled
+    expanded
 }

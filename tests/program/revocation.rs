@@ -95,9 +95,9 @@ async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second(
     for node in &nodes {
         assert_eq!(emit(node, &new.api, BODY).status, 200);
         assert!(node.metric("carillon_project_changes_total", "") >= 1.0);
-        assert!(node.output().contains("a project was changed in the catalogue"), "{}", node.output());
+        assert!(node.output().contains("a project has changed in the catalogue"), "{}", node.output());
     }
-    assert!(nodes[0].output().contains("a key was revoked by order"), "{}", nodes[0].output());
+    assert!(nodes[0].output().contains("a key was revoked project=demo"), "{}", nodes[0].output());
 
     // The command line tells all nodes too.
     let mut client = Client::connect(&nodes[1], &new).await;

@@ -14,7 +14,7 @@ fn subscribe(node: &Node) -> RawSocket {
     let mut socket = RawSocket::upgrade(node, &node.tokens());
     let entries: Vec<Value> = (0..SUBSCRIPTIONS)
         .map(|number| {
-            let condition = json!({"conditionType": "RESPONSE", "criteria": {"n": {"$lte": 1 + number}}});
+            let condition = json!({"conditionType": "RESPONSE", "criteria": {"n": {"$lte": 2 + number}}});
             json!({"eventType": "CUSTOM_WS_EVENTS", "apiName": "orders", "condition": condition})
         })
         .collect();
@@ -51,9 +51,9 @@ fn a_session_that_reads_receives_all_of_a_large_emit_in_order_and_stays_open() {
     let node = Node::start(&[]);
     let mut socket = subscribe(&node);
     emit_data(&node, 1, &"x".repeat(DATA_BYTES));
-    emit_data(&node, 1, "small");
+    emit_data(&node, 2, "small");
     read_notifications(&mut socket, 1);
-    read_notifications(&mut socket, 1);
+    read_notifications(&mut socket, 2);
     assert_eq!(node.metric("carillon_sessions", ""), 1.0);
     assert_eq!((met(&node, "send_buffer_bytes"), met(&node, "session.write_timeout_seconds")), (0.0, 0.0));
 }
@@ -64,9 +64,9 @@ fn a_session_that_does_not_read_is_closed_with_4430_after_the_write_timeout_and_
     let silent = subscribe(&node);
     let mut reading = subscribe(&node);
     emit_data(&node, 1, &"x".repeat(DATA_BYTES));
-    emit_data(&node, 1, "small");
+    emit_data(&node, 2, "small");
     read_notifications(&mut reading, 1);
-    read_notifications(&mut reading, 1);
+    read_notifications(&mut reading, 2);
     eventually("the silent session closed", || node.metric("carillon_closes_total", r#"code="4430""#) == 1.0);
     assert_eq!(met(&node, "session.write_timeout_seconds"), 1.0);
     assert_eq!(node.metric("carillon_sessions", ""), 1.0);

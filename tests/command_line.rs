@@ -1,7 +1,8 @@
 //! The real binary, as an operator runs it: settings shown and checked, tokens issued, and how failures end.
 
+use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use carillon::catalogue::{Catalogue as _, EmbeddedCatalogue, KeyMaterial, KeyUse, NodeLock, ProjectName};
@@ -146,6 +147,13 @@ impl DataFolder {
         carillon(arguments, &[("CARILLON__DATA__DIR", self.folder.path().to_str().unwrap())])
     }
 
+    /// The output of a command with `--json`, which must succeed.
+    fn json(&self, arguments: &[&str]) -> String {
+        let printed = self.carillon(&[arguments, &["--json"]].concat());
+        assert_eq!((printed.status.code(), text(&printed.stderr)), (Some(0), ""), "{arguments:?}");
+        text(&printed.stdout).to_owned()
+    }
+
     /// The one line that a token command prints, whose signature the project's key must bear out.
     fn claims(&self, key_use: KeyUse, arguments: &[&str]) -> serde_json::Value {
         let printed = self.carillon(arguments);
@@ -261,6 +269,222 @@ fn token_arguments_that_make_no_sense_exit_2() {
     for arguments in cases {
         let refused = carillon(&arguments, &[]);
         assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(2), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn token_env_exports_both_tokens_to_a_shell() {
+    let data = DataFolder::with_demo();
+    let _node = NodeLock::acquire(data.folder.path()).unwrap();
+    let script = "eval \"$(\"$0\" token env --sub u7)\" && printf '%s\\n%s\\n' \"$API_TOKEN\" \"$USER_TOKEN\"";
+    let shell = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_carillon")])
+        .env("CARILLON__DATA__DIR", data.folder.path())
+        .output()
+        .unwrap();
+    assert_eq!((shell.status.code(), text(&shell.stderr)), (Some(0), ""));
+    let tokens: Vec<&str> = text(&shell.stdout).lines().collect();
+    assert_eq!(tokens.len(), 2);
+    let json: serde_json::Value = serde_json::from_str(&data.json(&["token", "env"])).unwrap();
+    assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), ["API_TOKEN", "USER_TOKEN"]);
+    for (token, key_use, sub) in [(tokens[0], "api", "try"), (tokens[1], "user", "u7")] {
+        let inspected: serde_json::Value = serde_json::from_str(&data.json(&["token", "inspect", token])).unwrap();
+        assert_eq!((&inspected["use"], &inspected["verified"]), (&key_use.into(), &true.into()), "{inspected}");
+        assert_eq!(inspected["claims"]["sub"], sub);
+        assert!(inspected["claims"]["exp"].as_u64().unwrap() <= now() + 86_400);
+    }
+}
+
+#[test]
+fn token_inspect_says_why_a_token_is_refused_and_prints_no_signature() {
+    let data = DataFolder::with_demo();
+    let token = text(&data.carillon(&["token", "user", "--project", "demo", "--sub", "u42"]).stdout).trim().to_owned();
+    let (signed, signature) = token.rsplit_once('.').unwrap();
+    let other = DataFolder::with_demo();
+    let other_first = if signature.starts_with('A') { "B" } else { "A" };
+    let forged = format!("{signed}.{other_first}{}", &signature[1..]);
+    let cases: [(&DataFolder, &str, &str); 3] = [
+        (&data, &token, "verified  yes\n"),
+        (&other, &token, "verified  no: no active key of the project fits"),
+        (&data, &forged, "verified  no: "),
+    ];
+    for (catalogue, token, verdict) in cases {
+        let inspected = catalogue.carillon(&["token", "inspect", token]);
+        let printed = text(&inspected.stdout);
+        assert!(printed.contains(verdict), "{printed}");
+        assert!(printed.contains("\"sub\":\"u42\"") && printed.contains("\"alg\":\"HS256\""), "{printed}");
+        assert!(
+            !printed.contains(token.rsplit_once('.').unwrap().1),
+            "the signature is a secret while the token lasts"
+        );
+        assert_eq!(inspected.status.code(), Some(i32::from(!verdict.contains("yes"))), "{printed}");
+    }
+    for nonsense in ["x", "a.b.c", "", "eyJhbGciOiJub25lIn0.e30."] {
+        let refused = data.carillon(&["token", "inspect", nonsense]);
+        assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(1), ""), "{nonsense}");
+        assert!(text(&refused.stderr).starts_with("carillon: cannot decode the token: "), "{}", text(&refused.stderr));
+    }
+}
+
+#[test]
+fn token_inspect_reads_standard_input() {
+    let data = DataFolder::with_demo();
+    let script = "\"$0\" token user --project demo --sub u42 | \"$0\" token inspect";
+    let shell = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_carillon")])
+        .env("CARILLON__DATA__DIR", data.folder.path())
+        .output()
+        .unwrap();
+    assert!(text(&shell.stdout).ends_with("verified  yes\n"), "{}", text(&shell.stderr));
+}
+
+#[test]
+fn key_show_prints_a_key_that_signs_tokens_in_the_form_of_an_environment_file() {
+    let data = DataFolder::with_demo();
+    for (key_use, name) in [(KeyUse::User, "USER"), (KeyUse::Api, "API")] {
+        let project = runtime().block_on(data.catalogue.project(&ProjectName::demo())).unwrap().unwrap();
+        let key = project.keys.into_iter().find(|key| key.key_use == key_use).unwrap();
+        let KeyMaterial::Secret(secret) = key.material else { panic!("the demo's keys are secrets") };
+        let hex: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+        let shown = data.carillon(&["key", "show", "--project", "demo", "--use", key_use.as_str(), "--yes"]);
+        let expected = format!("CARILLON_{name}_KEY_ID={}\nCARILLON_{name}_KEY={hex}\n", key.id);
+        assert_eq!((shown.status.code(), text(&shown.stdout)), (Some(0), expected.as_str()));
+        let by_id = data.carillon(&["key", "show", "--project", "demo", "--id", &key.id, "--yes"]);
+        assert_eq!(text(&by_id.stdout), expected);
+    }
+}
+
+/// Runs a command on a terminal of its own, which answers `typed`. Returns what the terminal showed, and the exit code.
+fn on_a_terminal(data: &DataFolder, arguments: &str, typed: &str) -> (String, Option<i32>) {
+    let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_carillon"));
+    let mut script = Command::new("script")
+        .args(["--quiet", "--return", "--command", &command, "/dev/null"])
+        .env("CARILLON__DATA__DIR", data.folder.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("script, of util-linux");
+    script.stdin.take().unwrap().write_all(typed.as_bytes()).unwrap();
+    let output = script.wait_with_output().unwrap();
+    (text(&output.stdout).replace('\r', ""), output.status.code())
+}
+
+#[test]
+fn commands_that_cannot_be_undone_ask_first() {
+    let data = DataFolder::with_demo();
+    for arguments in ["key show --project demo", "project remove demo"] {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        let refused = data.carillon(&words);
+        assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(1), ""), "{arguments}");
+        assert!(text(&refused.stderr).contains("give --yes"), "{}", text(&refused.stderr));
+        for answer in ["no\n", "\n", "y\n", "\u{4}"] {
+            let (shown, code) = on_a_terminal(&data, arguments, answer);
+            assert_eq!(code, Some(1), "{shown}");
+            assert!(shown.contains("Type yes to continue: ") && shown.contains("nothing was done"), "{shown}");
+            assert!(!shown.contains("CARILLON_USER_KEY="), "{shown}");
+        }
+    }
+    let (shown, code) = on_a_terminal(&data, "key show --project demo", "yes\n");
+    assert!(code == Some(0) && shown.contains("\nCARILLON_USER_KEY="), "{shown}");
+    let (shown, code) = on_a_terminal(&data, "project remove demo", "yes\n");
+    assert!(code == Some(0) && shown.contains("removed the project demo"), "{shown}");
+    assert_eq!(text(&data.carillon(&["project", "list"]).stdout), "");
+}
+
+#[test]
+fn commands_print_the_documented_json() {
+    let data = DataFolder::with_demo();
+    let json = |arguments: &[&str]| serde_json::from_str::<serde_json::Value>(&data.json(arguments)).unwrap();
+    let shop = |active| serde_json::json!({"name": "shop", "active": active, "events": "open"});
+    assert_eq!(json(&["project", "add", "shop"]), serde_json::json!({"project": shop(true)}));
+    let disabled = serde_json::json!({"project": shop(false), "nodes_notified": null, "visible_within_seconds": 1});
+    assert_eq!(json(&["project", "disable", "shop"]), disabled);
+    assert_eq!(json(&["project", "list"])["projects"][1], shop(false));
+    let key = |active| serde_json::json!({"id": "k", "use": "api", "algorithm": "HS256", "active": active});
+    assert_eq!(json(&["key", "add", "--project", "shop", "--use", "api", "--id", "k"])["key"], key(true));
+    assert_eq!(json(&["key", "revoke", "--project", "shop", "k"])["revoked"], "k");
+    assert_eq!(json(&["key", "list", "--project", "shop"])["keys"][2], key(false));
+    let shown = json(&["key", "show", "--project", "shop", "--use", "user", "--yes"]);
+    let members: Vec<_> = shown.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["algorithm", "id", "project", "secret_hex", "use"]);
+    let define = ["event", "define", "--project", "shop", "--emitters", "backend", "orders"];
+    let event = serde_json::json!({"name": "orders", "emitters": ["backend"]});
+    assert_eq!(json(&define)["event"], event);
+    assert_eq!(json(&["event", "list", "--project", "shop"]), serde_json::json!({"events": [event]}));
+    assert_eq!(json(&["event", "remove", "--project", "shop", "orders"])["removed"], "orders");
+    assert_eq!(json(&["migrate"]), serde_json::json!({"applied": []}));
+    assert_eq!(json(&["config", "check"]), serde_json::json!({"problems": []}));
+    let setting = &json(&["config", "print"])["settings"]["http.backlog"];
+    assert_eq!(setting, &serde_json::json!({"value": 4096, "source": "default"}));
+    let token = json(&["token", "user", "--project", "demo", "--sub", "u42"]);
+    assert_eq!(token["token"].as_str().unwrap().split('.').count(), 3);
+}
+
+#[test]
+fn config_check_prints_its_problems_as_json_too() {
+    let checked = carillon(&["config", "check", "--json"], &[("CARILLON__HTTP__WORKERS", "5000")]);
+    assert_eq!(checked.status.code(), Some(1));
+    let problems: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert!(problems["problems"][0].as_str().unwrap().starts_with("http.workers: "), "{problems}");
+}
+
+#[test]
+fn completions_and_manual_pages_name_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = carillon(&["completions", shell], &[]);
+        assert_eq!(script.status.code(), Some(0), "{shell}");
+        assert!(text(&script.stdout).contains("inspect"), "{shell}");
+    }
+    let script = carillon(&["completions", "bash"], &[]).stdout;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("carillon.bash"), script).unwrap();
+    let loaded = Command::new("bash").arg("-n").arg(folder.path().join("carillon.bash")).output().unwrap();
+    assert_eq!((loaded.status.code(), text(&loaded.stderr)), (Some(0), ""));
+    let page = carillon(&["man"], &[]);
+    assert!(text(&page.stdout).contains(".SH EXTRA") && text(&page.stdout).contains("carillon token env"));
+    let pages = folder.path().join("man");
+    std::fs::create_dir(&pages).unwrap();
+    assert_eq!(carillon(&["man", pages.to_str().unwrap()], &[]).status.code(), Some(0));
+    for page in ["carillon.1", "carillon-serve.1", "carillon-project-remove.1", "carillon-token-inspect.1"] {
+        assert!(pages.join(page).is_file(), "{page}");
+    }
+    let refused = carillon(&["man", "/no/such/folder"], &[]);
+    assert!(text(&refused.stderr).starts_with("carillon: cannot write manual pages to /no/such/folder: "));
+}
+
+#[test]
+fn the_help_of_every_command_has_examples() {
+    let commands = ["serve", "config", "migrate", "project", "key", "event", "plan", "token", "completions", "man"];
+    for arguments in commands.map(|command| vec![command, "--help"]).into_iter().chain([vec!["--help"]]) {
+        let help = carillon(&arguments, &[]);
+        assert_eq!(help.status.code(), Some(0), "{arguments:?}");
+        assert!(text(&help.stdout).contains("Example"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn serve_listens_on_the_port_of_its_option() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = port.local_addr().unwrap().port().to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let environment = [("CARILLON__DATA__DIR", folder.path().to_str().unwrap()), ("CARILLON__HTTP__WORKERS", "1")];
+    let refused = carillon(&["serve", "--port", &taken], &environment);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains(&format!("127.0.0.1:{taken}")), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn a_number_that_is_none_is_refused_in_words() {
+    for (arguments, problem) in [
+        (&["plan", "--users", "abc"][..], "'abc' is not a whole number, give 1 to 100000000000"),
+        (&["plan", "--users", "0"], "0 is out of range, give 1 to 100000000000"),
+        (&["plan", "--users", "1", "--memory-gb", "0.5"], "'0.5' is not a whole number, give 1 to 65536"),
+        (&["serve", "--port", "65536"], "65536 is out of range, give 0 to 65535"),
+        (&["token", "env", "--ttl", "soon"], "give a whole number and a unit, such as 90s, 15m, 1h or 7d"),
+    ] {
+        let refused = carillon(arguments, &[]);
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&refused.stderr).contains(problem), "{}", text(&refused.stderr));
     }
 }
 

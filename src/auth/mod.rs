@@ -24,6 +24,7 @@ mod tests;
 
 pub use authenticator::{ApiToken, Authenticator, UserToken};
 pub use clock::{Clock, SystemClock};
+pub use compact::decode_unverified;
 pub use error::TokenError;
 pub use event_rules::{EventError, EventUse};
 pub use issue::{IssueError, issue_api, issue_user};

@@ -16,6 +16,7 @@ pub(super) async fn assert_conforms(catalogue: &dyn Catalogue) {
     key_is_revoked_and_stays_where_it_was(catalogue).await;
     project_is_replaced_and_keeps_its_keys(catalogue).await;
     events_come_back_as_they_were_put_each_in_its_project(catalogue).await;
+    project_is_removed_with_its_keys_and_events_and_others_stay(catalogue).await;
 }
 
 fn name(text: &str) -> ProjectName {
@@ -125,4 +126,24 @@ async fn events_come_back_as_they_were_put_each_in_its_project(catalogue: &dyn C
     assert_eq!(catalogue.events(&name("nobody")).await.unwrap(), []);
     let refusal = catalogue.put_event(&name("nobody"), &bills).await.unwrap_err();
     assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
+}
+
+async fn project_is_removed_with_its_keys_and_events_and_others_stay(catalogue: &dyn Catalogue) {
+    let (demo, shop) = (ProjectName::demo(), name("shop"));
+    let before = catalogue.project(&demo).await.unwrap();
+    let event = EventDefinition::new("kept");
+    catalogue.put_event(&demo, &event).await.unwrap();
+    catalogue.remove_project(&shop).await.unwrap();
+    assert_eq!(catalogue.project(&shop).await.unwrap(), None);
+    assert_eq!(catalogue.projects().await.unwrap(), [name("demo")]);
+    assert_eq!(catalogue.events(&shop).await.unwrap(), []);
+    assert_eq!(catalogue.project(&demo).await.unwrap(), before);
+    assert_eq!(catalogue.events(&demo).await.unwrap(), [event]);
+    let refusal = catalogue.remove_project(&shop).await.unwrap_err();
+    assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == shop));
+    // A new project of the same name has nothing of the old one.
+    let empty = Project::new(shop.clone());
+    catalogue.create_project(&empty).await.unwrap();
+    assert_eq!(catalogue.project(&shop).await.unwrap(), Some(empty));
+    assert_eq!(catalogue.events(&shop).await.unwrap(), []);
 }

@@ -17,8 +17,8 @@ use tokio::sync::Mutex;
 
 use self::schema::ensure_schema;
 use self::statements::{
-    has_any_project, has_project, insert_project, list_projects, read_event, read_events, read_project, write_event,
-    write_key, write_project,
+    delete_project, has_any_project, has_project, insert_project, list_projects, read_event, read_events, read_project,
+    write_event, write_key, write_project,
 };
 use super::data_folder::open_private_file;
 use super::{Catalogue, CatalogueError, EventDefinition, Key, KeyUse, Project, ProjectName};
@@ -92,6 +92,16 @@ impl Catalogue for EmbeddedCatalogue {
         self.with_connection(move |connection| {
             let transaction = write_transaction(connection)?;
             write_project(&transaction, &project)?;
+            Ok(transaction.commit()?)
+        })
+        .boxed()
+    }
+
+    fn remove_project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        let name = name.clone();
+        self.with_connection(move |connection| {
+            let transaction = write_transaction(connection)?;
+            delete_project(&transaction, &name)?;
             Ok(transaction.commit()?)
         })
         .boxed()

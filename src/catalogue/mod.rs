@@ -46,6 +46,9 @@ pub trait Catalogue: Send + Sync {
     /// Replaces everything of a project but its keys; [`CatalogueError::ProjectUnknown`] where there is none of its name.
     fn put_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
+    /// Removes a project with its keys and events; [`CatalogueError::ProjectUnknown`] if there is no project of this name.
+    fn remove_project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<(), CatalogueError>>;
+
     /// The names of all projects, in ascending order.
     fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>>;
 

@@ -126,6 +126,16 @@ impl MongoCatalogue {
         Ok(self.project_documents().replace_one(doc! { "_id": &id }, replacement).await.map(drop)?)
     }
 
+    /// Deletes the project before its keys and events: if the process is killed in between, they belong to no project,
+    /// and a new project of the same name has another id.
+    async fn delete_project(&self, name: &ProjectName) -> Result<(), CatalogueError> {
+        let id = self.project_id(name).await?;
+        self.project_documents().delete_one(doc! { "_id": &id }).await?;
+        self.key_documents().delete_many(doc! { "project": &id }).await?;
+        self.event_documents().delete_many(doc! { "project": &id }).await?;
+        Ok(())
+    }
+
     async fn list_projects(&self) -> Result<Vec<ProjectName>, CatalogueError> {
         let mut documents =
             self.database.collection::<Document>("projects").find(doc! {}).sort(doc! { "name": 1 }).await?;
@@ -194,6 +204,10 @@ impl Catalogue for MongoCatalogue {
 
     fn put_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
         within(CALL_TIMEOUT, self.write_project(project)).boxed()
+    }
+
+    fn remove_project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        within(CALL_TIMEOUT, self.delete_project(name)).boxed()
     }
 
     fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>> {

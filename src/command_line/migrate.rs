@@ -1,19 +1,24 @@
-//! `carillon migrate`: brings the catalogue's database to what this version expects, as the start of a node does too.
+//! `carillon migrate`: upgrades the catalogue's database to this version, as the start of a node does too.
 
 use std::path::Path;
 
-use super::{Failure, answer, run_to_end};
+use serde_json::json;
+
+use super::output::{Answer, Format};
+use super::{Failure, block_on};
 use crate::catalogue::{CatalogueError, MongoCatalogue};
 use crate::settings::{CatalogueKind, Loaded, Settings};
 
-pub(super) fn migrate(file: Option<&Path>) -> Result<(), Failure> {
+pub(super) fn migrate(file: Option<&Path>, format: Format) -> Result<(), Failure> {
     let settings = Loaded::from_process(file)?.settings;
-    answer(match settings.catalogue.kind {
+    let answer = match settings.catalogue.kind {
         CatalogueKind::Embedded => {
-            "nothing to do: the embedded catalogue makes its tables when it is opened\n".to_owned()
+            let text = "nothing to do: the embedded catalogue creates its tables when it is opened\n";
+            Answer::new(text, json!({"applied": []}))
         }
-        CatalogueKind::Mongodb => told(&run_to_end(migrate_database(&settings))??),
-    })
+        CatalogueKind::Mongodb => answer(&block_on(migrate_database(&settings))??),
+    };
+    answer.print(format)
 }
 
 async fn migrate_database(settings: &Settings) -> Result<Vec<&'static str>, CatalogueError> {
@@ -21,9 +26,10 @@ async fn migrate_database(settings: &Settings) -> Result<Vec<&'static str>, Cata
     MongoCatalogue::connect(&mongodb.uri, &mongodb.database).await?.migrate().await
 }
 
-fn told(applied: &[&str]) -> String {
-    match applied {
+fn answer(applied: &[&str]) -> Answer {
+    let text = match applied {
         [] => "nothing to do: every migration is applied\n".to_owned(),
         applied => applied.iter().map(|name| format!("applied {name}\n")).collect(),
-    }
+    };
+    Answer::new(text, json!({"applied": applied}))
 }

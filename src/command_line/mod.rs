@@ -1,37 +1,48 @@
-//! What `carillon …` does on the command line: serve, show and check settings, issue tokens, change and migrate the
-//! catalogue, plan.
+//! The command line: runs a node, shows and checks settings, issues and inspects tokens, changes and migrates the
+//! catalogue, plans a deployment.
 //!
-//! It reads arguments, hands over to the room in question and turns what comes back into text and an exit code: 0 all is
-//! well, 1 something is wrong (one line on standard error says what to do), 2 the arguments make no sense. What a command
-//! answers goes to standard output, everything else to standard error.
+//! This module parses arguments, calls the module of the command, and turns the result into text or JSON and an exit
+//! code. 0: success. 1: something is wrong, and a message on standard error says what to do. 2: the arguments are not
+//! valid. Results go to standard output, everything else to standard error.
 
 mod catalogue;
 mod config;
+mod confirm;
 mod event;
+mod inspect;
 mod key;
 mod lifetime;
+mod manual;
 mod migrate;
+mod numbers;
+mod output;
 mod plan;
 mod project;
+mod serve;
 mod token;
 
-use std::fmt;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use self::output::{Format, WithFormat, report};
 use crate::catalogue::CatalogueError;
-use crate::logging;
-use crate::node;
-use crate::settings::{Loaded, LogFormat, Problems};
+use crate::settings::Problems;
 
-/// A real-time broker: backends emit events over HTTP, WebSocket clients are told what matches their condition.
+const EXAMPLES: &str = "\
+Examples:
+  carillon                                       run a node with the defaults
+  carillon serve --config /etc/carillon.toml     run a node with a settings file
+  eval \"$(carillon token env)\"                   set API_TOKEN and USER_TOKEN for the project demo
+  carillon plan --users 1000000                  how many nodes and how much memory
+  carillon completions bash > /etc/bash_completion.d/carillon";
+
+/// A real-time broker. Backends emit events over HTTP; WebSocket clients receive the events that match their conditions.
 #[derive(Debug, Parser)]
-#[command(name = "carillon", version, about)]
+#[command(name = "carillon", version, about, after_help = EXAMPLES)]
 struct CommandLine {
-    /// A settings file (TOML); without it the defaults and the environment count.
+    /// A settings file (TOML). Without it, the defaults and the environment apply.
     #[arg(long, value_name = "FILE", global = true, env = "CARILLON_CONFIG")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -40,27 +51,36 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Runs a node until it is told to stop (what `carillon` alone does too).
-    Serve,
-    /// Shows or checks settings.
-    #[command(subcommand)]
-    Config(config::ConfigCommand),
-    /// Brings the catalogue's database to what this version expects (the start of a node does it too).
-    Migrate,
-    /// Lists, adds and switches projects.
-    #[command(subcommand)]
-    Project(project::ProjectCommand),
-    /// Lists, adds and revokes keys.
-    #[command(subcommand)]
-    Key(key::KeyCommand),
-    /// Lists, defines and removes events of projects that know defined ones only.
-    #[command(subcommand)]
-    Event(event::EventCommand),
-    /// Says how many nodes so many users need, and what each machine must allow.
+    /// Runs a node until it is stopped. `carillon` without a command does the same.
+    #[command(after_help = "Examples:\n  carillon serve\n  carillon serve --port 9000 --config carillon.toml")]
+    Serve(serve::ServeCommand),
+    /// Prints or checks settings.
+    #[command(after_help = "Examples:\n  carillon config print\n  carillon config check carillon.toml")]
+    Config(WithFormat<config::ConfigCommand>),
+    /// Upgrades the catalogue's database to this version. The start of a node does it too.
+    #[command(after_help = "Example:\n  carillon migrate --config cluster.toml")]
+    Migrate(Format),
+    /// Lists, adds, disables and removes projects.
+    #[command(after_help = project::EXAMPLES)]
+    Project(WithFormat<project::ProjectCommand>),
+    /// Lists, adds, shows and revokes keys.
+    #[command(after_help = key::EXAMPLES)]
+    Key(WithFormat<key::KeyCommand>),
+    /// Lists, defines and removes events of projects that accept only defined events.
+    #[command(after_help = event::EXAMPLES)]
+    Event(WithFormat<event::EventCommand>),
+    /// Estimates how many nodes a number of users needs, and what each machine must allow.
+    #[command(after_help = plan::EXAMPLES)]
     Plan(plan::PlanCommand),
-    /// Issues tokens.
-    #[command(subcommand)]
-    Token(token::TokenCommand),
+    /// Issues and inspects tokens.
+    #[command(after_help = token::EXAMPLES)]
+    Token(WithFormat<token::TokenCommand>),
+    /// Prints a script that completes commands and options in a shell.
+    #[command(after_help = "Example:\n  carillon completions bash > /etc/bash_completion.d/carillon")]
+    Completions(manual::CompletionsCommand),
+    /// Prints the manual page, or writes a page for each command into a folder.
+    #[command(after_help = "Examples:\n  carillon man | man -l -\n  carillon man /usr/local/share/man/man1")]
+    Man(manual::ManCommand),
 }
 
 /// Why a command failed.
@@ -74,77 +94,53 @@ enum Failure {
     Access(#[from] catalogue::AccessFailure),
     #[error("{0}")]
     Catalogue(#[from] CatalogueError),
-    #[error("the runtime can't start: {0}")]
+    #[error("the runtime cannot start: {0}")]
     Runtime(std::io::Error),
     #[error("{0}")]
     Node(String),
     #[error("cannot write to standard output: {0}")]
     Output(std::io::Error),
-    /// What is wrong has been said already.
+    #[error("cannot write manual pages to {}: {source}", folder.display())]
+    ManualPages { folder: PathBuf, source: std::io::Error },
+    /// The command has already said what is wrong.
     #[error("")]
-    Told,
+    AlreadyReported,
 }
 
-/// Runs the command that the arguments of this process name.
+/// Runs the command in the arguments of this process.
 pub fn run() -> ExitCode {
     let CommandLine { config, command } = CommandLine::parse();
     let file = config.as_deref();
-    let outcome = match command.unwrap_or(Command::Serve) {
-        Command::Serve => serve(file),
-        Command::Config(command) => command.run(file),
-        Command::Migrate => migrate::migrate(file),
-        Command::Project(command) => command.run(file),
-        Command::Key(command) => command.run(file),
-        Command::Event(command) => command.run(file),
+    let outcome = match command.unwrap_or(Command::Serve(serve::ServeCommand::default())) {
+        Command::Serve(command) => command.run(file),
+        Command::Config(WithFormat { format, command }) => command.run(file, format),
+        Command::Migrate(format) => migrate::migrate(file, format),
+        Command::Project(WithFormat { format, command }) => command.run(file, format),
+        Command::Key(WithFormat { format, command }) => command.run(file, format),
+        Command::Event(WithFormat { format, command }) => command.run(file, format),
         Command::Plan(command) => command.run(),
-        Command::Token(command) => command.run(file),
+        Command::Token(WithFormat { format, command }) => command.run(file, format),
+        Command::Completions(command) => command.run(),
+        Command::Man(command) => command.run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Told) => ExitCode::FAILURE,
+        Err(Failure::AlreadyReported) => ExitCode::FAILURE,
         Err(failure) => {
             // Several settings can be wrong: one line for each.
             for line in failure.to_string().lines() {
-                tell(format_args!("carillon: {line}"));
+                report(format_args!("carillon: {line}"));
             }
             ExitCode::FAILURE
         }
     }
 }
 
-fn serve(file: Option<&Path>) -> Result<(), Failure> {
-    let settings = Loaded::from_process(file)?.settings;
-    logging::start(&settings.log);
-    let format = settings.log.format;
-    let load = || Loaded::from_process(file).map(|loaded| loaded.settings);
-    node::serve(settings, load).map_err(|failure| match format {
-        LogFormat::Text => Failure::Node(failure.to_string()),
-        // Whatever reads JSON lines can't read any other.
-        LogFormat::Json => {
-            log::error!(cause:% = failure; "the node did not start, or stopped by itself");
-            Failure::Told
-        }
-    })
-}
-
-/// Runs a command's asynchronous part.
-fn run_to_end<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+/// Runs the asynchronous part of a command.
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)?;
     let outcome = runtime.block_on(work);
-    // A look-up of a name that still runs on a thread of its own is not waited for.
+    // Do not wait for a DNS look-up that still runs on a thread of its own.
     runtime.shutdown_background();
     Ok(outcome)
-}
-
-/// Writes what a command answers.
-fn answer(text: impl fmt::Display) -> Result<(), Failure> {
-    // Not `println!`: it panics where the reader of a pipe has gone.
-    let mut output = std::io::stdout().lock();
-    write!(output, "{text}").and_then(|()| output.flush()).map_err(Failure::Output)
-}
-
-/// Writes a line for the operator.
-fn tell(text: impl fmt::Display) {
-    // Where standard error is closed, nobody is left to be told.
-    let _ = writeln!(std::io::stderr(), "{text}");
 }

@@ -1,31 +1,48 @@
-//! `carillon project …`: lists, adds, switches off and on, and says which events a project knows.
+//! `carillon project …`: lists, adds, disables, enables and removes projects, and sets which events they accept.
 
 use std::path::Path;
 
 use clap::{Subcommand, ValueEnum};
+use serde_json::{Value, json};
 
 use super::Failure;
-use super::catalogue::{AccessFailure, answer_from_catalogue, read_project, tell_nodes, tell_nodes_of_new};
+use super::catalogue::{AccessFailure, answer_from_catalogue, notify_nodes, notify_nodes_of_new, read_project};
+use super::confirm::confirm;
+use super::output::{Answer, Format};
 use crate::catalogue::{Catalogue, EventMode, Key, KeyUse, Project, ProjectName};
 use crate::settings::Settings;
 
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  carillon project list --json
+  carillon project add shop --events defined
+  carillon project disable shop
+  carillon project remove shop --yes";
+
 #[derive(Debug, Subcommand)]
 pub(super) enum ProjectCommand {
-    /// Prints every project, one a line: name, state, which events it knows.
+    /// Prints every project on a line of its own: name, state, which events it accepts.
     List,
     /// Adds a project with a random key for each use.
     Add {
         name: ProjectName,
-        /// Which events it knows.
+        /// Which events the project accepts.
         #[arg(long, value_name = "WHICH", default_value = "open")]
         events: Events,
     },
-    /// Switches a project off: its tokens are refused and its sessions closed, on all nodes.
+    /// Disables a project: all nodes refuse its tokens and close its sessions.
     Disable { name: ProjectName },
-    /// Switches it on again.
+    /// Enables a project again.
     Enable { name: ProjectName },
-    /// Says which events a project knows from now on.
+    /// Sets which events a project accepts.
     Events { name: ProjectName, events: Events },
+    /// Removes a project with its keys and events, for good: all nodes refuse its tokens and close its sessions.
+    Remove {
+        name: ProjectName,
+        /// Removes it without asking.
+        #[arg(long)]
+        yes: bool,
+    },
 }
 
 /// [`EventMode`] as an argument.
@@ -33,7 +50,7 @@ pub(super) enum ProjectCommand {
 pub(super) enum Events {
     /// Every name is an event.
     Open,
-    /// Only what `carillon event` has defined is one.
+    /// Only what `carillon event` has defined is an event.
     Defined,
 }
 
@@ -47,11 +64,11 @@ impl From<Events> for EventMode {
 }
 
 impl ProjectCommand {
-    pub(super) fn run(&self, file: Option<&Path>) -> Result<(), Failure> {
-        answer_from_catalogue(file, async |settings, catalogue| self.work(settings, catalogue).await)
+    pub(super) fn run(&self, file: Option<&Path>, format: Format) -> Result<(), Failure> {
+        answer_from_catalogue(file, format, async |settings, catalogue| self.work(settings, catalogue).await)
     }
 
-    async fn work(&self, settings: &Settings, catalogue: &dyn Catalogue) -> Result<String, AccessFailure> {
+    async fn work(&self, settings: &Settings, catalogue: &dyn Catalogue) -> Result<Answer, AccessFailure> {
         match self {
             Self::List => list(catalogue).await,
             Self::Add { name, events } => {
@@ -59,27 +76,38 @@ impl ProjectCommand {
                 project.events = (*events).into();
                 project.keys = vec![Key::random(KeyUse::Api)?, Key::random(KeyUse::User)?];
                 catalogue.create_project(&project).await?;
-                tell_nodes_of_new(settings, name).await;
-                Ok(format!("added the project {name}\n"))
+                notify_nodes_of_new(settings, name).await;
+                Ok(Answer::new(format!("added the project {name}\n"), json!({"project": to_json(&project)})))
             }
             Self::Disable { name } => change(settings, catalogue, name, |project| project.active = false).await,
             Self::Enable { name } => change(settings, catalogue, name, |project| project.active = true).await,
             Self::Events { name, events } => {
                 change(settings, catalogue, name, |project| project.events = (*events).into()).await
             }
+            Self::Remove { name, yes } => {
+                read_project(settings, catalogue, name).await?;
+                if !yes {
+                    confirm(&format!("The project {name}, its keys and its events are removed for good."))?;
+                }
+                catalogue.remove_project(name).await?;
+                let notified = notify_nodes(settings, name).await?;
+                let text = format!("removed the project {name}: {notified}\n");
+                Ok(Answer::new(text, notified.add_to(json!({"removed": name.as_str()}))))
+            }
         }
     }
 }
 
-async fn list(catalogue: &dyn Catalogue) -> Result<String, AccessFailure> {
-    let mut text = String::new();
+async fn list(catalogue: &dyn Catalogue) -> Result<Answer, AccessFailure> {
+    let (mut text, mut projects) = (String::new(), Vec::new());
     for name in catalogue.projects().await? {
-        // Nobody removes projects but by hand.
+        // A project may be removed meanwhile.
         if let Some(project) = catalogue.project(&name).await? {
             text.push_str(&line(&project));
+            projects.push(to_json(&project));
         }
     }
-    Ok(text)
+    Ok(Answer::new(text, json!({"projects": projects})))
 }
 
 async fn change(
@@ -87,15 +115,20 @@ async fn change(
     catalogue: &dyn Catalogue,
     name: &ProjectName,
     change: impl FnOnce(&mut Project),
-) -> Result<String, AccessFailure> {
+) -> Result<Answer, AccessFailure> {
     let mut project = read_project(settings, catalogue, name).await?;
     change(&mut project);
     catalogue.put_project(&project).await?;
-    let told = tell_nodes(settings, name).await?;
-    Ok(format!("{}: {told}\n", line(&project).trim_end()))
+    let notified = notify_nodes(settings, name).await?;
+    let text = format!("{}: {notified}\n", line(&project).trim_end());
+    Ok(Answer::new(text, notified.add_to(json!({"project": to_json(&project)}))))
 }
 
 fn line(project: &Project) -> String {
     let state = if project.active { "active" } else { "disabled" };
     format!("{} {state} {}\n", project.name, project.events.as_str())
+}
+
+fn to_json(project: &Project) -> Value {
+    json!({"name": project.name.as_str(), "active": project.active, "events": project.events.as_str()})
 }

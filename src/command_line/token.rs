@@ -1,22 +1,32 @@
-//! `carillon token …`: signs a token with a project's key and prints it, alone, on standard output.
+//! `carillon token …`: signs tokens with a project's keys and prints them on standard output, and inspects tokens.
 //!
-//! It reads the catalogue that a node serves from, and works while one runs. A token is never logged.
+//! The commands read the catalogue that nodes use, also while a node runs. They never log a token.
 
 use std::path::Path;
 use std::time::Duration;
 
 use clap::Subcommand;
+use serde_json::json;
 
 use super::catalogue::{read_project, with_catalogue};
+use super::inspect::InspectCommand;
 use super::lifetime::parse_lifetime;
-use super::{Failure, answer};
+use super::output::{Answer, Format};
+use super::{Failure, inspect};
 use crate::auth::{IssueError, Scope, issue_api, issue_user};
-use crate::catalogue::ProjectName;
+use crate::catalogue::{Project, ProjectName};
 use crate::settings::{Loaded, Settings};
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  eval \"$(carillon token env)\"
+  carillon token api --project shop --name backend --scope emit
+  carillon token user --project shop --sub u42 --ttl 15m --claim role=editor
+  carillon token inspect < token.txt";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// Prints a token for an application.
+    /// Prints an API token for an application.
     Api {
         /// The project whose key signs it.
         #[arg(long)]
@@ -24,14 +34,14 @@ pub(super) enum TokenCommand {
         /// The application's name.
         #[arg(long)]
         name: String,
-        /// What the application may do: connect, emit, admin, with commas between them.
+        /// What the application may do: connect, emit, admin, separated by commas.
         #[arg(long, value_name = "SCOPES", required = true, value_delimiter = ',')]
         scope: Vec<Scope>,
-        /// How long it lasts, such as 90s, 15m, 1h or 7d; without it, it does not expire.
+        /// How long the token is valid, such as 90s, 15m, 1h or 7d. Without it, the token never expires.
         #[arg(long, value_parser = parse_lifetime)]
         ttl: Option<Duration>,
     },
-    /// Prints a token for a person.
+    /// Prints a user token for a person.
     User {
         /// The project whose key signs it.
         #[arg(long)]
@@ -39,16 +49,33 @@ pub(super) enum TokenCommand {
         /// The user's id.
         #[arg(long)]
         sub: String,
-        /// How long it lasts, such as 90s, 15m, 1h or 7d.
+        /// How long the token is valid, such as 90s, 15m, 1h or 7d.
         #[arg(long, default_value = "1h", value_parser = parse_lifetime)]
         ttl: Duration,
-        /// A claim of the application's own, may be given again; a value that is JSON stays JSON, another is a text.
+        /// A claim of your own. May be repeated. A value that is JSON is kept as JSON, any other value is a string.
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_claim)]
         claim: Vec<(String, String)>,
     },
+    /// Prints an API token and a user token as shell commands: `eval "$(carillon token env)"` sets API_TOKEN and USER_TOKEN.
+    Env {
+        /// The project whose keys sign them.
+        #[arg(long, default_value_t = ProjectName::demo())]
+        project: ProjectName,
+        /// The application's name. Its token has the scopes connect and emit.
+        #[arg(long, default_value = "try")]
+        name: String,
+        /// The user's id.
+        #[arg(long, default_value = "u42")]
+        sub: String,
+        /// How long the tokens are valid, such as 90s, 15m, 1h or 7d.
+        #[arg(long, default_value = "1d", value_parser = parse_lifetime)]
+        ttl: Duration,
+    },
+    /// Prints the header and the claims of a token, and whether the nodes of this catalogue accept it.
+    Inspect(InspectCommand),
 }
 
-/// Why no token was printed.
+/// Why no token was issued.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TokenFailure {
     #[error(transparent)]
@@ -56,28 +83,48 @@ pub(super) enum TokenFailure {
 }
 
 impl TokenCommand {
-    pub(super) fn run(&self, file: Option<&Path>) -> Result<(), Failure> {
+    pub(super) fn run(&self, file: Option<&Path>, format: Format) -> Result<(), Failure> {
         let settings = Loaded::from_process(file)?.settings;
-        answer(format_args!("{}\n", self.issue(&settings)?))
-    }
-
-    fn issue(&self, settings: &Settings) -> Result<String, Failure> {
-        let read = |name| with_catalogue(settings, async |catalogue| read_project(settings, catalogue, name).await);
-        let token = match self {
+        match self {
             Self::Api { project, name, scope, ttl } => {
-                issue_api(&read(project)?, name, scope.iter().copied().collect(), *ttl)
+                let project = read(&settings, project)?;
+                one(issue_api(&project, name, scope.iter().copied().collect(), *ttl)).map_err(TokenFailure::from)?
             }
-            Self::User { project, sub, ttl, claim } => issue_user(&read(project)?, sub, *ttl, claim),
-        };
-        Ok(token.map_err(TokenFailure::from)?)
+            Self::User { project, sub, ttl, claim } => {
+                one(issue_user(&read(&settings, project)?, sub, *ttl, claim)).map_err(TokenFailure::from)?
+            }
+            Self::Env { project, name, sub, ttl } => {
+                exports(&read(&settings, project)?, name, sub, *ttl).map_err(TokenFailure::from)?
+            }
+            Self::Inspect(command) => return inspect::inspect(command, &settings, format),
+        }
+        .print(format)
     }
+}
+
+fn read(settings: &Settings, name: &ProjectName) -> Result<Project, Failure> {
+    with_catalogue(settings, async |catalogue| read_project(settings, catalogue, name).await)
+}
+
+fn one(token: Result<String, IssueError>) -> Result<Answer, IssueError> {
+    let token = token?;
+    Ok(Answer::new(format!("{token}\n"), json!({"token": token})))
+}
+
+fn exports(project: &Project, name: &str, sub: &str, ttl: Duration) -> Result<Answer, IssueError> {
+    let scopes = [Scope::Connect, Scope::Emit].into_iter().collect();
+    let api = issue_api(project, name, scopes, Some(ttl))?;
+    let user = issue_user(project, sub, ttl, &[])?;
+    // A token consists of base64url and dots: nothing in it needs quotes in a shell.
+    let text = format!("export API_TOKEN={api}\nexport USER_TOKEN={user}\n");
+    Ok(Answer::new(text, json!({"API_TOKEN": api, "USER_TOKEN": user})))
 }
 
 /// Splits `name=value` at the first `=`.
 fn parse_claim(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("a name, = and a value are needed, such as role=editor".to_owned()),
+        _ => Err("give a name, = and a value, such as role=editor".to_owned()),
     }
 }
 

@@ -125,6 +125,10 @@ impl Catalogue for LateCatalogue {
         self.with(|catalogue| catalogue.put_project(project))
     }
 
+    fn remove_project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        self.with(|catalogue| catalogue.remove_project(name))
+    }
+
     fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>> {
         self.with(|catalogue| catalogue.projects())
     }

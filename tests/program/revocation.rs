@@ -105,7 +105,7 @@ async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second(
     let url = redis.url();
     let bus = [("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
     let revoked = nodes[0].run(&database.settings(&bus), &["key", "revoke", "--project", "demo", &old_user]);
-    let expected = format!("revoked the key {old_user} of project demo: 2 nodes were told\n");
+    let expected = format!("revoked the key {old_user} of project demo: 2 nodes were notified\n");
     assert_eq!(text(&revoked), expected);
     assert_bites("the session's end", || nodes[1].metric("carillon_subscriptions", "") == 0.0);
     expect_revoked(&mut client).await;
@@ -127,7 +127,11 @@ async fn a_node_that_was_deaf_when_a_key_was_revoked_learns_it_when_it_hears_aga
     let bus = [("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
     let told = nodes[0].run(&database.settings(&bus), &["key", "revoke", "--project", "demo", &key]);
     assert_eq!(told.status.code(), Some(1));
-    assert!(text(&told).starts_with("carillon: done, but the nodes could not be told over Redis"), "{}", text(&told));
+    assert!(
+        text(&told).starts_with("carillon: the change is saved, but the nodes could not be notified over Redis"),
+        "{}",
+        text(&told)
+    );
     redis.start_again();
     expect_revoked(&mut client).await;
     assert!(refuses(&nodes[1], &tokens.api));
@@ -230,6 +234,47 @@ fn orders_over_keys_need_the_scope_and_a_key_that_is_there() {
     // The key of the very token that orders it.
     assert_eq!(call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": keys[0]["id"]})).status, 200);
     assert_bites("refused", || refuses(&node, &emitter));
+}
+
+#[tokio::test]
+async fn a_removed_project_loses_its_sessions_and_its_tokens_on_a_running_node() {
+    let node = Node::start(&[]);
+    let (mut client, tokens) = (Client::of(&node).await, node.tokens());
+    client.subscribe(entry("orders")).await;
+    let run = |words: &[&str]| node.run(&[], words);
+    assert_eq!(text(&run(&["project", "add", "other"])), "added the project other\n");
+    let removed = run(&["project", "remove", "demo", "--yes"]);
+    assert_eq!(text(&removed), "removed the project demo: a node that runs on it sees it within a second\n");
+    assert_bites("the session's end", || node.metric("carillon_subscriptions", "") == 0.0);
+    expect_revoked(&mut client).await;
+    assert!(refuses(&node, &tokens.api));
+    assert_eq!(text(&run(&["project", "list"])), "other active open\n");
+
+    // A new project of the same name has new keys: tokens of the old one stay refused.
+    assert_eq!(run(&["project", "add", "demo"]).status.code(), Some(0));
+    let new = text(&run(&["token", "api", "--project", "demo", "--name", "shop", "--scope", "emit"]));
+    eventually("an accepted emit", || emit(&node, new.trim(), BODY).status == 200);
+    assert!(refuses(&node, &tokens.api));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_project_removed_from_mongodb_loses_its_sessions_on_every_node() {
+    let Some(database) = Database::shared() else { return };
+    let redis = RedisServer::start();
+    let nodes = cluster(&redis, &database);
+    let tokens = database.tokens("demo");
+    let mut client = Client::connect(&nodes[1], &tokens).await;
+    client.subscribe(entry("quiet")).await;
+    let url = redis.url();
+    let bus = [("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
+    let removed = nodes[0].run(&database.settings(&bus), &["project", "remove", "demo", "--yes", "--json"]);
+    let removed: Value = serde_json::from_slice(&removed.stdout).expect("JSON");
+    assert_eq!(removed, json!({"removed": "demo", "nodes_notified": 2, "visible_within_seconds": 0}));
+    assert_bites("the session's end", || nodes[1].metric("carillon_subscriptions", "") == 0.0);
+    expect_revoked(&mut client).await;
+    assert_bites("refused on both nodes", || nodes.iter().all(|node| refuses(node, &tokens.api)));
+    drop(nodes);
+    database.remove().await;
 }
 
 #[test]

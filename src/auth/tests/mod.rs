@@ -114,6 +114,10 @@ impl Catalogue for MemoryCatalogue {
         unreachable!("an authenticator only reads")
     }
 
+    fn remove_project<'a>(&'a self, _: &'a ProjectName) -> BoxFuture<'a, Result<(), CatalogueError>> {
+        unreachable!("an authenticator only reads")
+    }
+
     fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>> {
         unreachable!("an authenticator reads one project")
     }

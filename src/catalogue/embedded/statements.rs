@@ -70,6 +70,14 @@ pub(super) fn write_project(transaction: &Transaction<'_>, project: &Project) ->
     if changed == 0 { Err(CatalogueError::ProjectUnknown(project.name.clone())) } else { Ok(()) }
 }
 
+/// Deletes a project with its keys and events, which refer to it.
+pub(super) fn delete_project(transaction: &Transaction<'_>, name: &ProjectName) -> Result<(), CatalogueError> {
+    transaction.execute("DELETE FROM keys WHERE project = ?1", [name.as_str()])?;
+    transaction.execute("DELETE FROM events WHERE project = ?1", [name.as_str()])?;
+    let deleted = transaction.execute("DELETE FROM projects WHERE name = ?1", [name.as_str()])?;
+    if deleted == 0 { Err(CatalogueError::ProjectUnknown(name.clone())) } else { Ok(()) }
+}
+
 pub(super) fn list_projects(connection: &Connection) -> Result<Vec<ProjectName>, CatalogueError> {
     let mut statement = connection.prepare("SELECT name FROM projects ORDER BY name")?;
     let mut rows = statement.query([])?;

@@ -7,44 +7,49 @@ mod estimate;
 mod table;
 
 use clap::Args;
-use clap::builder::RangedU64ValueParser;
 
-use super::{Failure, answer};
+use super::Failure;
+use super::numbers::whole_number;
+use super::output::{Answer, Format};
 use estimate::{Demand, Plan};
 
-/// The most users: everybody on earth, several times.
-const USERS: u64 = 100_000_000_000;
-/// What `limits.subscriptions` may be at the most.
-const SUBSCRIPTIONS: u64 = 10_000;
-/// The largest machine that can be had, in GB.
-const MEMORY_GB: u64 = 65_536;
-/// The most events: each has a channel on each node.
-const EVENTS: u64 = 1_000_000_000;
+/// Maximum users: several times the population of the earth.
+const MAX_USERS: u64 = 100_000_000_000;
+/// Maximum of `limits.subscriptions`.
+const MAX_SUBSCRIPTIONS: u64 = 10_000;
+/// Memory of the largest machine on the market, in GB.
+const MAX_MEMORY_GB: u64 = 65_536;
+/// Maximum events: each has a channel on each node.
+const MAX_EVENTS: u64 = 1_000_000_000;
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  carillon plan --users 1000000
+  carillon plan --users 50000 --subscriptions 5 --memory-gb 8 --json";
 
 #[derive(Debug, Args)]
 pub(super) struct PlanCommand {
     /// Users who are connected at the same time, each with one session.
-    #[arg(long, value_name = "N", value_parser = RangedU64ValueParser::<u64>::new().range(1..=USERS))]
+    #[arg(long, value_name = "N", value_parser = whole_number(1..=MAX_USERS))]
     users: u64,
-    /// Subscriptions of each, with conditions of their own.
-    #[arg(long, value_name = "S", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..=SUBSCRIPTIONS))]
+    /// Subscriptions of each user, each with a condition of its own.
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = whole_number(1..=MAX_SUBSCRIPTIONS))]
     subscriptions: u64,
     /// Memory of a node's machine, in GB.
-    #[arg(long, value_name = "G", default_value_t = 4, value_parser = RangedU64ValueParser::<u64>::new().range(1..=MEMORY_GB))]
+    #[arg(long, value_name = "G", default_value_t = 4, value_parser = whole_number(1..=MAX_MEMORY_GB))]
     memory_gb: u64,
-    /// Events that users subscribe to, of all projects together.
-    #[arg(long, value_name = "E", default_value_t = 1_000, value_parser = RangedU64ValueParser::<u64>::new().range(1..=EVENTS))]
+    /// Events of all projects that users subscribe to.
+    #[arg(long, value_name = "E", default_value_t = 1_000, value_parser = whole_number(1..=MAX_EVENTS))]
     events: u64,
-    /// Prints JSON instead of a table.
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    format: Format,
 }
 
 impl PlanCommand {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        let PlanCommand { users, subscriptions, memory_gb, events, json } = *self;
+        let PlanCommand { users, subscriptions, memory_gb, events, format } = *self;
         let demand = Demand { users, subscriptions, memory_gb, events };
         let plan = Plan::of(&demand);
-        if json { answer(format_args!("{:#}\n", plan.to_json(&demand))) } else { answer(table::Table(&demand, &plan)) }
+        Answer::new(table::Table(&demand, &plan).to_string(), plan.to_json(&demand)).print(format)
     }
 }

@@ -70,6 +70,15 @@ pub fn issue_user(
     sign(project, KeyUse::User, &list)
 }
 
+/// Signs the tokens with which one connects, subscribes and emits: of the application `name`, and of the person `sub`.
+///
+/// # Errors
+/// As [`issue_api`] and [`issue_user`].
+pub fn issue_both(project: &Project, name: &str, sub: &str, ttl: Duration) -> Result<(String, String), IssueError> {
+    let scopes = [Scope::Connect, Scope::Emit].into_iter().collect();
+    Ok((issue_api(project, name, scopes, Some(ttl))?, issue_user(project, sub, ttl, &[])?))
+}
+
 /// Claims in the order of their adding, numbers with the digits they came with.
 struct ClaimList(Vec<(String, Box<RawValue>)>);
 

@@ -27,7 +27,7 @@ pub use clock::{Clock, SystemClock};
 pub use compact::decode_unverified;
 pub use error::TokenError;
 pub use event_rules::{EventError, EventUse};
-pub use issue::{IssueError, issue_api, issue_user};
+pub use issue::{IssueError, issue_api, issue_both, issue_user};
 pub use project_cache::ActiveKeys;
 pub use scope::{Scope, ScopeError, Scopes};
 pub use verifier::{UnusableKey, check_key};

@@ -52,6 +52,20 @@ impl EmbeddedCatalogue {
         let mut connection = Arc::clone(&self.connection).lock_owned().await;
         tokio::task::spawn_blocking(move || work(&mut connection)).await.map_err(|_| CatalogueError::Closing)?
     }
+
+    /// Runs `work` in a [`write_transaction`], and commits what it wrote unless it fails.
+    async fn with_transaction<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogueError> + Send + 'static,
+    ) -> Result<T, CatalogueError> {
+        self.with_connection(move |connection| {
+            let transaction = write_transaction(connection)?;
+            let outcome = work(&transaction)?;
+            transaction.commit()?;
+            Ok(outcome)
+        })
+        .await
+    }
 }
 
 impl Catalogue for EmbeddedCatalogue {
@@ -66,45 +80,28 @@ impl Catalogue for EmbeddedCatalogue {
 
     fn create_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let project = project.clone();
-        self.with_connection(move |connection| {
-            let transaction = write_transaction(connection)?;
-            insert_project(&transaction, &project)?;
-            Ok(transaction.commit()?)
-        })
-        .boxed()
+        self.with_transaction(move |transaction| insert_project(transaction, &project)).boxed()
     }
 
     fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let (project, key) = (project.clone(), key.clone());
-        self.with_connection(move |connection| {
-            let transaction = write_transaction(connection)?;
-            if !has_project(&transaction, &project)? {
+        self.with_transaction(move |transaction| {
+            if !has_project(transaction, &project)? {
                 return Err(CatalogueError::ProjectUnknown(project));
             }
-            write_key(&transaction, &project, &key)?;
-            Ok(transaction.commit()?)
+            Ok(write_key(transaction, &project, &key)?)
         })
         .boxed()
     }
 
     fn put_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let project = project.clone();
-        self.with_connection(move |connection| {
-            let transaction = write_transaction(connection)?;
-            write_project(&transaction, &project)?;
-            Ok(transaction.commit()?)
-        })
-        .boxed()
+        self.with_transaction(move |transaction| write_project(transaction, &project)).boxed()
     }
 
     fn remove_project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let name = name.clone();
-        self.with_connection(move |connection| {
-            let transaction = write_transaction(connection)?;
-            delete_project(&transaction, &name)?;
-            Ok(transaction.commit()?)
-        })
-        .boxed()
+        self.with_transaction(move |transaction| delete_project(transaction, &name)).boxed()
     }
 
     fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>> {
@@ -131,13 +128,11 @@ impl Catalogue for EmbeddedCatalogue {
         event: &'a EventDefinition,
     ) -> BoxFuture<'a, Result<(), CatalogueError>> {
         let (project, event) = (project.clone(), event.clone());
-        self.with_connection(move |connection| {
-            let transaction = write_transaction(connection)?;
-            if !has_project(&transaction, &project)? {
+        self.with_transaction(move |transaction| {
+            if !has_project(transaction, &project)? {
                 return Err(CatalogueError::ProjectUnknown(project));
             }
-            write_event(&transaction, &project, &event)?;
-            Ok(transaction.commit()?)
+            Ok(write_event(transaction, &project, &event)?)
         })
         .boxed()
     }
@@ -150,15 +145,13 @@ impl Catalogue for EmbeddedCatalogue {
     }
 
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
-        self.with_connection(|connection| {
-            let transaction = write_transaction(connection)?;
-            if has_any_project(&transaction)? {
+        self.with_transaction(|transaction| {
+            if has_any_project(transaction)? {
                 return Ok(false);
             }
             let mut demo = Project::new(ProjectName::demo());
             demo.keys = vec![Key::random(KeyUse::Api)?, Key::random(KeyUse::User)?];
-            insert_project(&transaction, &demo)?;
-            transaction.commit()?;
+            insert_project(transaction, &demo)?;
             Ok(true)
         })
         .boxed()

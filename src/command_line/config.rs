@@ -44,21 +44,10 @@ fn check(file: Option<&Path>, format: Format) -> Result<(), Failure> {
 
 /// Every key by its `section.key`, with `value` and `source`.
 fn to_json(loaded: &Loaded) -> Value {
-    let settings = serde_json::to_value(&loaded.settings).expect("settings are plain values");
-    let mut keys = Map::new();
-    add_keys("", &settings, loaded, &mut keys);
+    let with_source = |(key, value): (String, _)| {
+        let source = loaded.source(&key).to_string();
+        (key, json!({"value": value, "source": source}))
+    };
+    let keys: Map<_, _> = loaded.settings.values().into_iter().map(with_source).collect();
     json!({"settings": keys})
-}
-
-/// Adds the keys of a section, and of the sections in it: settings nest as deep as their structs.
-fn add_keys(section: &str, value: &Value, loaded: &Loaded, keys: &mut Map<String, Value>) {
-    for (name, value) in value.as_object().into_iter().flatten() {
-        let key = if section.is_empty() { name.clone() } else { format!("{section}.{name}") };
-        if value.is_object() {
-            add_keys(&key, value, loaded, keys);
-        } else {
-            let source = loaded.source(&key).to_string();
-            keys.insert(key, json!({"value": value, "source": source}));
-        }
-    }
 }

@@ -103,7 +103,7 @@ async fn list(catalogue: &dyn Catalogue) -> Result<Answer, AccessFailure> {
     for name in catalogue.projects().await? {
         // A project may be removed meanwhile.
         if let Some(project) = catalogue.project(&name).await? {
-            text.push_str(&line(&project));
+            text.push_str(&format!("{}\n", line(&project)));
             projects.push(to_json(&project));
         }
     }
@@ -120,13 +120,13 @@ async fn change(
     change(&mut project);
     catalogue.put_project(&project).await?;
     let notified = notify_nodes(settings, name).await?;
-    let text = format!("{}: {notified}\n", line(&project).trim_end());
+    let text = format!("{}: {notified}\n", line(&project));
     Ok(Answer::new(text, notified.add_to(json!({"project": to_json(&project)}))))
 }
 
 fn line(project: &Project) -> String {
     let state = if project.active { "active" } else { "disabled" };
-    format!("{} {state} {}\n", project.name, project.events.as_str())
+    format!("{} {state} {}", project.name, project.events.as_str())
 }
 
 fn to_json(project: &Project) -> Value {

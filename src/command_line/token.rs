@@ -13,7 +13,7 @@ use super::inspect::InspectCommand;
 use super::lifetime::parse_lifetime;
 use super::output::{Answer, Format};
 use super::{Failure, inspect};
-use crate::auth::{IssueError, Scope, issue_api, issue_user};
+use crate::auth::{IssueError, Scope, issue_api, issue_both, issue_user};
 use crate::catalogue::{Project, ProjectName};
 use crate::settings::{Loaded, Settings};
 
@@ -112,9 +112,7 @@ fn one(token: Result<String, IssueError>) -> Result<Answer, IssueError> {
 }
 
 fn exports(project: &Project, name: &str, sub: &str, ttl: Duration) -> Result<Answer, IssueError> {
-    let scopes = [Scope::Connect, Scope::Emit].into_iter().collect();
-    let api = issue_api(project, name, scopes, Some(ttl))?;
-    let user = issue_user(project, sub, ttl, &[])?;
+    let (api, user) = issue_both(project, name, sub, ttl)?;
     // A token consists of base64url and dots: nothing in it needs quotes in a shell.
     let text = format!("export API_TOKEN={api}\nexport USER_TOKEN={user}\n");
     Ok(Answer::new(text, json!({"API_TOKEN": api, "USER_TOKEN": user})))

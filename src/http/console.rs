@@ -52,7 +52,6 @@ fn file(content_type: &str, text: &'static str) -> HttpResponse {
         .content_type(content_type)
         .insert_header((header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY))
         .insert_header((header::CACHE_CONTROL, "no-cache"))
-        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
         .insert_header((header::REFERRER_POLICY, "no-referrer"))
         .body(text)
 }

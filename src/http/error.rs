@@ -102,10 +102,7 @@ impl HttpError {
 
     /// The headers that go with the status, the body's type among them.
     pub fn headers(&self) -> Vec<(HeaderName, String)> {
-        let mut headers = vec![
-            (header::CONTENT_TYPE, "application/json".to_owned()),
-            (header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned()),
-        ];
+        let mut headers = vec![(header::CONTENT_TYPE, "application/json".to_owned())];
         if self.is_retryable() {
             headers.push((header::RETRY_AFTER, RETRY_AFTER_SECONDS.to_string()));
         }
@@ -127,11 +124,13 @@ impl HttpError {
         )
     }
 
-    /// The whole answer as bytes, the last one of its connection.
+    /// The whole answer as bytes, the last one of its connection, for a peer that no middleware answers.
     pub fn closing_answer(&self) -> String {
         let (status, body) = (self.status, self.body());
         let (code, reason) = (status.as_u16(), status.canonical_reason().unwrap_or_default());
-        let mut answer = format!("HTTP/1.1 {code} {reason}\r\nContent-Length: {}\r\nConnection: close\r\n", body.len());
+        let length = body.len();
+        let mut answer = format!("HTTP/1.1 {code} {reason}\r\nContent-Length: {length}\r\nConnection: close\r\n");
+        answer.push_str("X-Content-Type-Options: nosniff\r\n");
         for (name, value) in self.headers() {
             answer.push_str(&format!("{name}: {value}\r\n"));
         }

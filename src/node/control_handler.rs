@@ -49,7 +49,7 @@ pub(super) struct ControlHandler {
 }
 
 impl ControlHandler {
-    /// ControlHandler to these hubs, whose users `admission` knows.
+    /// Sends to these hubs, whose users `admission` knows.
     pub fn new(
         hubs: Hubs,
         admission: Arc<Admission>,

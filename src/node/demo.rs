@@ -1,6 +1,6 @@
 //! What a newcomer is shown: where to click, and lines to copy that work as they stand.
 
-use crate::auth::{Scope, issue_api, issue_user};
+use crate::auth::issue_both;
 use crate::catalogue::{Catalogue, ProjectName};
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -37,9 +37,7 @@ pub async fn print_when_ready(
 /// Prints the block to try, on standard output; nothing where the project or its keys are gone.
 async fn print_block(catalogue: &dyn Catalogue, name: &ProjectName, address: SocketAddr) {
     let Ok(Some(project)) = catalogue.project(name).await else { return };
-    let scopes = [Scope::Connect, Scope::Emit].into_iter().collect();
-    let tokens = (issue_api(&project, "try", scopes, Some(TOKEN_LIFE)), issue_user(&project, "u42", TOKEN_LIFE, &[]));
-    let (Ok(api), Ok(user)) = tokens else { return };
+    let Ok((api, user)) = issue_both(&project, "try", "u42", TOKEN_LIFE) else { return };
     print(&block(&program(), reachable(address), name, &api, &user));
 }
 

@@ -9,10 +9,6 @@ use std::convert::Infallible;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The keys that can change while the node runs. Each is read for every call, or set in [`apply`].
-const LIVE_KEYS: [&str; 5] =
-    ["http.allowed_origins", "limits.emit_batch", "limits.emit_bytes", "log.format", "log.level"];
-
 /// Listens to SIGHUP in place of the system's default, which kills.
 pub(super) fn listen_for_hangups() -> io::Result<Signal> {
     signal(SignalKind::hangup())
@@ -26,7 +22,7 @@ pub(super) async fn reload_at_hangup(
 ) -> Infallible {
     while hangups.recv().await.is_some() {
         match load() {
-            Ok(settings) => apply(settings, app_state),
+            Ok(settings) => apply(&settings, app_state),
             Err(Problems(problems)) => {
                 for problem in problems {
                     log::error!(problem:%; "SIGHUP: the settings are refused; those before stay in force");
@@ -37,16 +33,16 @@ pub(super) async fn reload_at_hangup(
     std::future::pending().await
 }
 
-/// Puts the live keys of `new` in force.
-fn apply(new: Settings, app_state: &AppState) {
+/// Puts the keys of `new` in force that can change while the node runs: those that are copied here. Each is read for every
+/// call, or takes effect below.
+fn apply(new: &Settings, app_state: &AppState) {
     let old = app_state.settings();
-    let (live, waiting): (Vec<_>, Vec<_>) =
-        old.changed_keys(&new).into_iter().partition(|key| LIVE_KEYS.contains(&key.as_str()));
     let mut settings = Settings::clone(&old);
-    settings.http.allowed_origins = new.http.allowed_origins;
+    settings.http.allowed_origins.clone_from(&new.http.allowed_origins);
     settings.limits.emit_batch = new.limits.emit_batch;
     settings.limits.emit_bytes = new.limits.emit_bytes;
-    settings.log = new.log;
+    settings.log = new.log.clone();
+    let (live, waiting) = (old.changed_keys(&settings), settings.changed_keys(new));
     let problems = settings.validate();
     if !problems.is_empty() {
         // An emit limit past a buffer whose own new size needs a restart.

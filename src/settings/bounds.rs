@@ -74,8 +74,8 @@ impl Settings {
         problems.extend(self.catalogue.mongodb.check());
         problems.extend(self.bus.redis.check());
         let is_cors_origin = |origin: &str| origin == "*" || is_origin(origin);
-        problems.extend(judge_origins("http.allowed_origins", &self.http.allowed_origins, is_origin));
-        problems.extend(judge_origins("http.cors_origins", &self.http.cors_origins, is_cors_origin));
+        problems.extend(check_origins("http.allowed_origins", &self.http.allowed_origins, is_origin));
+        problems.extend(check_origins("http.cors_origins", &self.http.cors_origins, is_cors_origin));
         problems
     }
 
@@ -142,7 +142,7 @@ fn out_of_bounds(key: &'static str, cause: String) -> Problem {
     Problem::OutOfBounds { key, cause }
 }
 
-fn judge_origins<'a>(
+fn check_origins<'a>(
     key: &'static str,
     origins: &'a [String],
     is_valid: impl Fn(&str) -> bool + 'a,

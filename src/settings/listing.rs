@@ -6,32 +6,37 @@ use std::collections::BTreeMap;
 impl Settings {
     /// The keys, as `section.key`, whose values differ in `other`.
     pub fn changed_keys(&self, other: &Settings) -> Vec<String> {
-        let (ours, theirs) = (flat_values(self), flat_values(other));
+        let (ours, theirs) = (self.values_with_secrets(), other.values_with_secrets());
         ours.into_iter().filter(|(key, value)| theirs.get(key) != Some(value)).map(|(key, _)| key).collect()
     }
-}
 
-/// Every value by its `section.key`. Addresses are whole, with their passwords: nothing of it is shown.
-fn flat_values(settings: &Settings) -> BTreeMap<String, toml::Value> {
-    let mut values = BTreeMap::new();
-    let sections = toml::Table::try_from(settings).expect("settings are tables of plain values");
-    let mut tables = vec![(String::new(), sections)];
-    while let Some((prefix, table)) = tables.pop() {
-        for (key, value) in table {
-            let key = format!("{prefix}{key}");
-            match value {
-                toml::Value::Table(nested) => tables.push((format!("{key}."), nested)),
-                value => drop(values.insert(key, value)),
+    /// Every value by its `section.key`. Passwords are hidden.
+    pub fn values(&self) -> BTreeMap<String, toml::Value> {
+        let mut values = BTreeMap::new();
+        let sections = toml::Table::try_from(self).expect("settings are tables of plain values");
+        let mut tables = vec![(String::new(), sections)];
+        while let Some((prefix, table)) = tables.pop() {
+            for (key, value) in table {
+                let key = format!("{prefix}{key}");
+                match value {
+                    toml::Value::Table(nested) => tables.push((format!("{key}."), nested)),
+                    value => drop(values.insert(key, value)),
+                }
             }
         }
+        values
     }
-    // What is serialized hides passwords: compare what is behind it.
-    let secrets = [
-        ("catalogue.mongodb.uri", settings.catalogue.mongodb.uri.expose()),
-        ("bus.redis.url", settings.bus.redis.url.expose()),
-    ];
-    values.extend(secrets.map(|(key, secret)| (key.to_owned(), toml::Value::from(secret))));
-    values
+
+    /// The same with whole addresses, to compare them. Nothing of it may be shown.
+    fn values_with_secrets(&self) -> BTreeMap<String, toml::Value> {
+        let secrets = [
+            ("catalogue.mongodb.uri", self.catalogue.mongodb.uri.expose()),
+            ("bus.redis.url", self.bus.redis.url.expose()),
+        ];
+        let mut values = self.values();
+        values.extend(secrets.map(|(key, secret)| (key.to_owned(), toml::Value::from(secret))));
+        values
+    }
 }
 
 impl Loaded {

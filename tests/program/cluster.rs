@@ -2,7 +2,7 @@
 
 use crate::support::account::{What, account};
 use crate::support::client::{Client, entry};
-use crate::support::cluster::{Listener, Publisher, emit_end, nodes};
+use crate::support::cluster::{Listener, Publisher, nodes};
 use crate::support::node::is_named_program;
 use crate::support::{Node, RedisServer, emit};
 use serde_json::{Value, json};
@@ -78,10 +78,9 @@ async fn four_nodes_tell_one_order_under_the_load_of_three_publishers() {
     tokio::time::sleep(Duration::from_secs(4)).await;
     let accepted: Vec<_> = publishers.into_iter().flat_map(Publisher::end).collect();
     let rate = accepted.len() as f64 / start.elapsed().as_secs_f64();
-    emit_end(&nodes[0]);
     let mut orders: Vec<Vec<What>> = Vec::new();
     for listener in listeners {
-        let heard = listener.heard().await;
+        let heard = listener.heard(&nodes[0]).await;
         assert_eq!(account("order", &accepted, &heard).1, 0, "nothing is missed without a cause");
         orders.push(heard.into_iter().map(|heard| heard.what).collect());
     }

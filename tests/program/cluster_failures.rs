@@ -4,7 +4,7 @@
 
 use crate::support::account::account;
 use crate::support::client::{Client, entry};
-use crate::support::cluster::{Listener, Publisher, await_ready, emit_end, is_ready, nodes};
+use crate::support::cluster::{Listener, Publisher, await_ready, is_ready, nodes};
 use crate::support::{Node, RedisServer, emit, error_code, eventually};
 use rustix::process::Signal;
 use serde_json::json;
@@ -64,10 +64,9 @@ impl Load {
     async fn account(self, title: &str) -> usize {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let accepted: Vec<_> = self.publishers.into_iter().flat_map(Publisher::end).collect();
-        emit_end(&self.nodes[0]);
         let mut missed = 0;
         for listener in self.listeners {
-            let heard = listener.heard().await;
+            let heard = listener.heard(&self.nodes[0]).await;
             missed += account(title, &accepted, &heard).1;
         }
         for node in &self.nodes {

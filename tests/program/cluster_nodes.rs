@@ -2,7 +2,7 @@
 
 use crate::support::account::account;
 use crate::support::client::{Client, entry};
-use crate::support::cluster::{EVENT, Listener, Publisher, emit_end, nodes};
+use crate::support::cluster::{EVENT, Listener, Publisher, nodes};
 use crate::support::http::{EMIT, head};
 use crate::support::{Node, RawSocket, RedisServer, emit, eventually_within};
 use rustix::process::Signal;
@@ -68,9 +68,8 @@ async fn clients_of_a_node_that_is_killed_or_told_to_stop_hear_again_on_another(
     assert!(killed_at.elapsed() < FORGOTTEN);
 
     let accepted = publisher.end();
-    emit_end(&nodes[0]);
     for listener in listeners {
-        assert_eq!(account("nodes gone", &accepted, &listener.heard().await).1, 0, "the others miss nothing");
+        assert_eq!(account("nodes gone", &accepted, &listener.heard(&nodes[0]).await).1, 0, "the others miss nothing");
     }
     assert!(accepted.len() > 50, "{}", accepted.len());
 }

@@ -5,33 +5,33 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 /// The two halves of a bus that may fail one without the other.
 #[derive(Debug, Default)]
 pub struct BusHealth {
-    hears: AtomicBool,
-    takes: AtomicBool,
+    receives: AtomicBool,
+    accepts: AtomicBool,
 }
 
 impl BusHealth {
     /// Of a bus that can't fail.
     pub fn always() -> BusHealth {
-        BusHealth { hears: AtomicBool::new(true), takes: AtomicBool::new(true) }
+        BusHealth { receives: AtomicBool::new(true), accepts: AtomicBool::new(true) }
     }
 
     /// Whether what is published arrives here, and is taken from here.
     pub fn is_ready(&self) -> bool {
-        self.receives() && self.takes.load(SeqCst)
+        self.receives() && self.accepts.load(SeqCst)
     }
 
     /// Whether what is published on joined channels arrives here.
     pub fn receives(&self) -> bool {
-        self.hears.load(SeqCst)
+        self.receives.load(SeqCst)
     }
 
     /// Notes whether what is published arrives here.
-    pub fn set_receives(&self, hears: bool) {
-        self.hears.store(hears, SeqCst);
+    pub fn set_receives(&self, receives: bool) {
+        self.receives.store(receives, SeqCst);
     }
 
     /// Notes whether the bus takes what is published here.
-    pub fn set_accepts(&self, takes: bool) {
-        self.takes.store(takes, SeqCst);
+    pub fn set_accepts(&self, accepts: bool) {
+        self.accepts.store(accepts, SeqCst);
     }
 }

@@ -2,11 +2,9 @@
 //! sessions one after the other as one.
 
 use super::coalescing::CoalescedFrames;
-use super::messages::Dispatch;
-use super::messages::{Answer, Answers};
+use super::messages::{Answer, Answers, Dispatch};
 use super::{Incoming, SessionHub};
-use crate::backpressure::FanOutPermit;
-use crate::backpressure::QueuePermit;
+use crate::backpressure::{FanOutPermit, QueuePermit};
 use crate::session::{Subscribed, Unsubscribed, release_orphans};
 use std::task::Context as TaskContext;
 

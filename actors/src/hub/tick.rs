@@ -1,4 +1,4 @@
-//! What a hub does once a second, for all of its sessions: pings, dead peers, tokens that end, closing_deadlines that took too long.
+//! What a hub does once a second, for all of its sessions: pings, dead peers, tokens that end, peers that do not answer a close frame.
 
 use super::SessionHub;
 use crate::protocol::codes::CloseCode;

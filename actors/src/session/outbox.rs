@@ -69,8 +69,8 @@ pub struct Released {
 }
 
 impl Outbox {
-    /// Queues whole frames of a publication, or other whole frames. Returns the memory that they add.
-    pub fn push(&mut self, frame: OutgoingFrame, notifications: u32, publication: Option<u64>) -> usize {
+    /// Queues whole frames of a publication, or other whole frames.
+    pub fn push(&mut self, frame: OutgoingFrame, notifications: u32, publication: Option<u64>) {
         let before = self.memory();
         match frame.shared {
             None => self.push_piece(frame.head, notifications, true),
@@ -80,13 +80,12 @@ impl Outbox {
                 self.push_piece(Bytes::from_static(shared.end), notifications, true);
             }
         }
-        let added = self.memory() - before;
         if let Some(publication) = publication {
+            let added = self.memory() - before;
             let earlier = self.latest.filter(|latest| latest.publication == publication);
             let bytes = earlier.map_or(0, |latest| latest.bytes) + added;
             self.latest = Some(PublicationBytes { publication, bytes });
         }
-        added
     }
 
     fn push_piece(&mut self, bytes: Bytes, notifications: u32, ends_frame: bool) {

@@ -11,8 +11,7 @@ pub struct ConnectionFlow {
     requests_under_way: Cell<u32>,
     /// Bytes of the current request's body that were not handed on yet.
     body_left: Cell<u64>,
-    /// The current request has a body in chunks, and its handler reads it.
-    reads_chunks: Cell<bool>,
+    /// The current request has a body in chunks, whose length is unknown.
     is_chunked: Cell<bool>,
     has_bare_line_feed: Cell<bool>,
     /// A request began since the last input of a request head.
@@ -36,7 +35,6 @@ impl ConnectionFlow {
     /// The handler of the current request reads its body until the returned value is dropped.
     pub(in crate::http) fn read_body(self: &Rc<Self>) -> ReadsBody {
         self.reads_body.set(true);
-        self.reads_chunks.set(self.is_chunked.get());
         self.wake();
         ReadsBody(self.clone())
     }
@@ -52,7 +50,7 @@ impl ConnectionFlow {
 
     /// Whether the dispatcher needs input: no request is under way, or the body of the current one is not complete.
     pub(super) fn wants_input(&self) -> bool {
-        self.requests_under_way.get() == 0 || self.body_left.get() > 0 || self.reads_chunks.get()
+        self.requests_under_way.get() == 0 || self.body_left.get() > 0 || (self.reads_body() && self.is_chunked.get())
     }
 
     /// Whether the handler of the current request reads its body now.
@@ -110,6 +108,5 @@ pub(in crate::http) struct ReadsBody(Rc<ConnectionFlow>);
 impl Drop for ReadsBody {
     fn drop(&mut self) {
         self.0.reads_body.set(false);
-        self.0.reads_chunks.set(false);
     }
 }

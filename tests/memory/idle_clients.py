@@ -80,12 +80,20 @@ def at_rest(pid: int) -> int:
     return last
 
 
-def wait_for_sessions(node: Node, count: int) -> None:
+def wait_for_metric(node: Node, name: str, value: float) -> None:
+    """Waits until the metric has this value, summed over its labels."""
     end = time.monotonic() + DEADLINE_SECONDS
-    while node.metric("carillon_sessions") != count:
+    while (current := node.metric(name)) != value:
         if time.monotonic() > end:
-            raise RuntimeError(f"the node does not count {count} sessions")
+            raise RuntimeError(f"{name} is {current} after {DEADLINE_SECONDS} s, not {value}")
         time.sleep(0.05)
+
+
+def warm_up(node: Node, api_token: str, subscriptions: int = 1) -> None:
+    """Connects and disconnects a few clients."""
+    for client in [connect(node, api_token, number, subscriptions) for number in range(WARM_UP_CLIENTS)]:
+        client.close()
+    wait_for_metric(node, "carillon_sessions", 0)
 
 
 def allow_open_files(count: int) -> None:
@@ -108,20 +116,18 @@ def measure(node: Node, count: int) -> tuple[float, float]:
     """Bytes of the node for each of so many clients, and what it keeps of them, as a part of all its memory."""
     api_token = node.api_token("connect")
     fresh = at_rest(node.process.pid)
-    for client in [connect(node, api_token, number) for number in range(WARM_UP_CLIENTS)]:
-        client.close()
-    wait_for_sessions(node, 0)
+    warm_up(node, api_token)
     before = at_rest(node.process.pid)
     start = time.monotonic()
     clients = [connect(node, api_token, number) for number in range(count)]
     print(f"{count} clients connected in {time.monotonic() - start:.1f} s")
-    wait_for_sessions(node, count)
+    wait_for_metric(node, "carillon_sessions", count)
     after = at_rest(node.process.pid)
     print(f"the node's resident set: {fresh / 1e6:.2f} MB fresh, {before / 1e6:.2f} before, {after / 1e6:.2f} with the clients")
     print(f"over the fresh node: {(after - fresh) / count:.0f} bytes for each client")
     for client in clients:
         client.close()
-    wait_for_sessions(node, 0)
+    wait_for_metric(node, "carillon_sessions", 0)
     return (after - before) / count, kept(node, before)
 
 

@@ -14,7 +14,7 @@ import argparse
 import pathlib
 import time
 
-from idle_clients import allow_open_files, at_rest, connect, wait_for_sessions, SPARE_FILES, WARM_UP_CLIENTS, Node
+from idle_clients import SPARE_FILES, Node, allow_open_files, at_rest, connect, wait_for_metric, warm_up
 
 # What both ends of a connection have.
 BOTH_ENDS = ("TCP", "TCPv6", "sock_inode_cache", "filp", "dentry", "lsm_file_cache", "lsm_inode_cache")
@@ -50,12 +50,10 @@ def grown(before: dict, after: dict, kinds: tuple[str, ...], count: int) -> floa
 
 def measure(node: Node, count: int, subscriptions: int) -> None:
     token = node.api_token("connect")
-    for client in [connect(node, token, number, subscriptions) for number in range(WARM_UP_CLIENTS)]:
-        client.close()
-    wait_for_sessions(node, 0)
+    warm_up(node, token, subscriptions)
     resident, before, slab = at_rest(node.process.pid), slabs(), meminfo("Slab")
     clients = [connect(node, token, number, subscriptions) for number in range(count)]
-    wait_for_sessions(node, count)
+    wait_for_metric(node, "carillon_sessions", count)
     time.sleep(REST_SECONDS)
     process = (at_rest(node.process.pid) - resident) / count
     after, slab_after = slabs(), meminfo("Slab")

@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 
-from idle_clients import DEADLINE_SECONDS, SPARE_FILES, Node, allow_open_files, connect
+from idle_clients import DEADLINE_SECONDS, SPARE_FILES, Node, allow_open_files, connect, wait_for_metric
 
 SUBSCRIPTIONS_OF_A_SESSION = 100
 # How long Redis is let come to rest, and then looked at: it keeps the buffers of a connection for some seconds after they
@@ -96,18 +96,11 @@ def main() -> None:
     with Redis() as redis, contextlib.ExitStack() as stack:
         settings = {"bus__kind": "redis", "bus__redis__url": f"redis://127.0.0.1:{redis.port}"}
         nodes = [stack.enter_context(Node(**settings)) for _ in range(arguments.nodes)]
-        wait_for_bus(nodes)
+        for node in nodes:
+            wait_for_metric(node, "carillon_bus_ready", 1)
         added = measure(redis, nodes, arguments.subscriptions)
     print(f"{added} bytes of Redis for {arguments.subscriptions} subscriptions; {arguments.limit} are allowed")
     sys.exit(added > arguments.limit)
-
-
-def wait_for_bus(nodes: list[Node]) -> None:
-    end = time.monotonic() + DEADLINE_SECONDS
-    while not all(node.metric("carillon_bus_ready") for node in nodes):
-        if time.monotonic() > end:
-            raise RuntimeError("the nodes do not reach Redis")
-        time.sleep(0.05)
 
 
 if __name__ == "__main__":

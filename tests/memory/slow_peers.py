@@ -24,7 +24,7 @@ import threading
 import time
 import urllib.error
 
-from idle_clients import SPARE_FILES, allow_open_files, connect, entry, frame, resident_bytes
+from idle_clients import SPARE_FILES, allow_open_files, connect, entry, frame, resident_bytes, wait_for_metric
 from node import DEADLINE_SECONDS, Node
 
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -124,8 +124,7 @@ def measure_silent(node: Node, peers: int, seconds: float) -> str:
     for client in clients:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SILENT_RECEIVE_BYTES)
         client.sendall(frame({"objType": "REGISTER", "onEvents": [{"eventType": "CUSTOM_WS_EVENTS", "apiName": "news"}]}))
-    while node.metric("carillon_subscriptions") < 2 * peers:
-        time.sleep(SAMPLE_SECONDS)
+    wait_for_metric(node, "carillon_subscriptions", 2 * peers)
     with Sampler(node) as usage:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -185,8 +184,7 @@ def measure_burst(node: Node, peers: int, _seconds: float) -> str:
     """Emits once; each peer is sent the event as many times as it has subscriptions."""
     token = node.api_token("connect")
     readers = [Reader(node, token, number) for number in range(peers)]
-    while node.metric("carillon_subscriptions") < BURST_SUBSCRIPTIONS * peers:
-        time.sleep(SAMPLE_SECONDS)
+    wait_for_metric(node, "carillon_subscriptions", BURST_SUBSCRIPTIONS * peers)
     for reader in readers:
         reader.socket.setblocking(False)
         while reader.read():

@@ -2,27 +2,13 @@
 
 use crate::support::client::{Client, entry};
 use crate::support::cluster::nodes;
-use crate::support::{Answer, Claims, Node, RedisServer, Tokens, emit, eventually, request};
+use crate::support::http::{disconnect_user, system_call, system_path};
+use crate::support::{Claims, Node, RedisServer, Tokens, emit, eventually, request};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-/// The path of an order to the project `demo`.
-fn path(order: &str) -> String {
-    format!("/api/system-api/demo/{order}")
-}
-
-/// Gives an order with a token.
-fn order(node: &Node, token: &str, order: &str, body: &Value) -> Answer {
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", token)];
-    request(node.address(), "POST", &path(order), &headers, body.to_string().as_bytes())
-}
-
 fn admin_token(node: &Node) -> String {
     node.token(Claims::api("admin"))
-}
-
-fn disconnect(node: &Node, user: &str) -> Answer {
-    order(node, &admin_token(node), "disconnect-user-ws", &json!({"user": user}))
 }
 
 async fn client_of(node: &Node, user: &str) -> Client {
@@ -44,7 +30,7 @@ async fn every_session_of_a_user_on_every_node_is_closed_with_4403_and_nobody_el
         others.push(client_of(node, "u4").await);
         others.push(client_of(node, "u777 ").await);
     }
-    let answer = disconnect(&nodes[0], "u777");
+    let answer = disconnect_user(&nodes[0], "u777");
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.json(), json!({"success": true, "statusCode": 200, "data": {"user": "u777"}}));
     for client in &mut theirs {
@@ -73,8 +59,8 @@ async fn a_user_without_sessions_and_one_of_another_project_are_nobody() {
         user: node.token(Claims::user("u777").of_project("shop")),
     };
     let mut namesake = Client::connect(&node, &shop).await;
-    assert_eq!(disconnect(&node, "u777").status, 200);
-    assert_eq!(disconnect(&node, &"x".repeat(256)).status, 200);
+    assert_eq!(disconnect_user(&node, "u777").status, 200);
+    assert_eq!(disconnect_user(&node, &"x".repeat(256)).status, 200);
     namesake.subscribe(entry("orders")).await;
 }
 
@@ -84,16 +70,15 @@ async fn a_user_whose_register_is_under_way_leaves_nothing_behind() {
     let node = nodes(&redis, 1, &[]).remove(0);
     let mut client = Client::of(&node).await;
     // The channels can't be joined while Redis says nothing; the order waits there in front of them.
-    let token = admin_token(&node);
     std::thread::scope(|scope| {
         redis.signal(Signal::STOP);
-        let order = scope.spawn(|| disconnect_with(&node, &token, "u1"));
+        let disconnect = scope.spawn(|| disconnect_user(&node, "u1"));
         let entries: Value = (0..100).map(|number| entry(&format!("event-{number}"))).collect();
         let register = json!({"objType": "REGISTER", "onEvents": entries}).to_string();
         futures::executor::block_on(client.say(register));
         eventually("channels under way", || node.metric("carillon_channels", "") == 100.0);
         redis.signal(Signal::CONT);
-        assert_eq!(order.join().expect("an answer").status, 200);
+        assert_eq!(disconnect.join().expect("an answer").status, 200);
     });
     client.expect_close(4403).await;
     drop(client);
@@ -102,17 +87,13 @@ async fn a_user_whose_register_is_under_way_leaves_nothing_behind() {
     eventually("no channel", || node.metric("carillon_channels", "") == 0.0);
 }
 
-fn disconnect_with(node: &Node, token: &str, user: &str) -> Answer {
-    order(node, token, "disconnect-user-ws", &json!({"user": user}))
-}
-
 #[test]
 fn an_order_needs_the_scope_the_project_and_a_sound_body() {
     let node = Node::start(&[]);
     crate::support::tokens::add_project(node.directory(), "shop");
     let admin = admin_token(&node);
     let user = json!({"user": "u1"});
-    let refused = |token: &str, status| order(&node, token, "disconnect-user-ws", &user).refusal(status);
+    let refused = |token: &str, status| system_call(&node, "POST", "disconnect-user-ws", token, &user).refusal(status);
     assert_eq!(refused("", 401), "TOKEN_MISSING");
     assert_eq!(refused("nonsense", 401), "TOKEN_INVALID");
     assert_eq!(refused(&Claims::api("admin").sign_wrongly(), 401), "TOKEN_INVALID");
@@ -120,16 +101,20 @@ fn an_order_needs_the_scope_the_project_and_a_sound_body() {
     assert_eq!(refused(&node.token(Claims::api("connect emit")), 403), "TOKEN_SCOPE");
     assert_eq!(refused(&node.token(Claims::api("admin").of_project("shop")), 403), "PROJECT_MISMATCH");
     for body in [json!({}), json!({"user": ""}), json!({"user": 1}), json!({"user": "x".repeat(257)}), json!(["u1"])] {
-        assert_eq!(order(&node, &admin, "disconnect-user-ws", &body).refusal(400), "INVALID_JSON", "{body}");
+        assert_eq!(
+            system_call(&node, "POST", "disconnect-user-ws", &admin, &body).refusal(400),
+            "INVALID_JSON",
+            "{body}"
+        );
     }
     let send = |content_type, body: &[u8]| {
         let headers = [("Content-Type", content_type), ("x-am-authorization", admin.as_str())];
-        request(node.address(), "POST", &path("disconnect-user-ws"), &headers, body)
+        request(node.address(), "POST", &system_path("disconnect-user-ws"), &headers, body)
     };
     assert_eq!(send("application/json", b"{").refusal(400), "INVALID_JSON");
     assert_eq!(send("text/plain", b"{\"user\":\"u1\"}").refusal(415), "UNSUPPORTED_MEDIA_TYPE");
     assert_eq!(send("application/json", &vec![b' '; 300_000]).refusal(413), "PAYLOAD_TOO_LARGE");
-    let got = request(node.address(), "GET", &path("disconnect-user-ws"), &[], b"");
+    let got = request(node.address(), "GET", &system_path("disconnect-user-ws"), &[], b"");
     assert_eq!((got.status, got.header("Allow")), (405, Some("POST")));
 }
 
@@ -139,7 +124,7 @@ fn an_order_that_the_bus_can_not_take_is_answered_503() {
     let node = nodes(&redis, 1, &[]).remove(0);
     redis.kill();
     eventually("a bus that is away", || node.metric("carillon_bus_ready", "") == 0.0);
-    let answer = disconnect(&node, "u1");
+    let answer = disconnect_user(&node, "u1");
     assert_eq!(answer.refusal(503), "BUS_UNAVAILABLE");
     assert!(answer.header("Retry-After").is_some());
 }

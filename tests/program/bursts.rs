@@ -1,10 +1,10 @@
 //! One large emit for many subscriptions of one session, on the real program.
 
+use crate::support::raw::TEXT;
 use crate::support::{Node, RawSocket, emit, eventually};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const TEXT: u8 = 0x81;
 const SUBSCRIPTIONS: usize = 100;
 /// With its subscriptions, a session receives 22 MB of one emit: 20 times its send buffer.
 const DATA_BYTES: usize = 220_000;
@@ -18,9 +18,7 @@ fn subscribe(node: &Node) -> RawSocket {
             json!({"eventType": "CUSTOM_WS_EVENTS", "apiName": "orders", "condition": condition})
         })
         .collect();
-    socket.write_frame(TEXT, json!({"objType": "REGISTER", "onEvents": entries}).to_string().as_bytes());
-    let answer: Value = serde_json::from_slice(&socket.read_frame().payload).expect("an answer");
-    assert_eq!(answer["response"]["validOnEvents"].as_array().map(Vec::len), Some(SUBSCRIPTIONS), "{answer}");
+    socket.register(&entries);
     socket
 }
 
@@ -42,10 +40,6 @@ fn read_notifications(socket: &mut RawSocket, n: u32) {
     assert_eq!(ids.len(), SUBSCRIPTIONS, "each subscription is notified once");
 }
 
-fn met(node: &Node, limit: &str) -> f64 {
-    node.metric("carillon_limits_total", &format!(r#"limit="{limit}""#))
-}
-
 #[test]
 fn a_session_that_reads_receives_all_of_a_large_emit_in_order_and_stays_open() {
     let node = Node::start(&[]);
@@ -55,7 +49,7 @@ fn a_session_that_reads_receives_all_of_a_large_emit_in_order_and_stays_open() {
     read_notifications(&mut socket, 1);
     read_notifications(&mut socket, 2);
     assert_eq!(node.metric("carillon_sessions", ""), 1.0);
-    assert_eq!((met(&node, "send_buffer_bytes"), met(&node, "session.write_timeout_seconds")), (0.0, 0.0));
+    assert_eq!(["send_buffer_bytes", "session.write_timeout_seconds"].map(|limit| node.limit_count(limit)), [0.0; 2]);
 }
 
 #[test]
@@ -68,7 +62,7 @@ fn a_session_that_does_not_read_is_closed_with_4430_after_the_write_timeout_and_
     read_notifications(&mut reading, 1);
     read_notifications(&mut reading, 2);
     eventually("the silent session closed", || node.metric("carillon_closes_total", r#"code="4430""#) == 1.0);
-    assert_eq!(met(&node, "session.write_timeout_seconds"), 1.0);
+    assert_eq!(node.limit_count("session.write_timeout_seconds"), 1.0);
     assert_eq!(node.metric("carillon_sessions", ""), 1.0);
     drop(silent);
 }

@@ -1,14 +1,10 @@
 //! The end of a session: every close code of the protocol, each by what brings it about.
 
 use crate::support::client::{Client, entry};
+use crate::support::raw::{BINARY, CLOSE, PING, PONG, TEXT, masked_frame};
 use crate::support::{Claims, Node, RawSocket, Tokens, emit, eventually};
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
-
-const TEXT: u8 = 0x81;
-const BINARY: u8 = 0x82;
-const CLOSE: u8 = 0x88;
-const PING: u8 = 0x89;
 
 async fn raw(node: &Node) -> RawSocket {
     RawSocket::upgrade(node, &node.tokens())
@@ -92,7 +88,7 @@ async fn letters_split_over_fragments_are_good_utf8() {
         }
     }
     let pong = socket.read_frame();
-    assert_eq!((pong.first_byte, pong.payload.as_slice()), (0x8a, &b"between"[..]));
+    assert_eq!((pong.first_byte, pong.payload.as_slice()), (PONG, &b"between"[..]));
     let answer = String::from_utf8(socket.read_frame().payload).expect("a text");
     assert!(answer.contains("ü€😀"), "{answer}");
 }
@@ -151,7 +147,7 @@ async fn a_silent_peer_is_closed_with_4408_and_one_that_answers_pings_is_not() {
     for _ in 0..6 {
         let ping = answering.read_frame();
         assert_eq!(ping.first_byte, PING, "{ping:?}");
-        answering.write_frame(0x8a, &ping.payload);
+        answering.write_frame(PONG, &ping.payload);
     }
     told.join().expect("closed with 4408");
     answering.write_frame(TEXT, br#"{"objType":"NOPE"}"#);
@@ -176,7 +172,7 @@ async fn the_ping_interval_is_told_at_the_door() {
 async fn more_messages_than_a_session_may_say_in_a_second_close_with_4429() {
     let node = Node::start(&[("LIMITS__MESSAGES_PER_SECOND", "50")]);
     let mut socket = raw(&node).await;
-    let message = crate::support::raw::masked_frame(TEXT, br#"{"objType":"NOPE"}"#);
+    let message = masked_frame(TEXT, br#"{"objType":"NOPE"}"#);
     socket.write(&message.repeat(50));
     for _ in 0..50 {
         assert_eq!(socket.read_frame().first_byte, TEXT);
@@ -191,13 +187,10 @@ async fn a_slow_reader_is_closed_with_4430_and_others_are_told_everything() {
     let node = Node::start(&[("SESSION__SEND_BUFFER_BYTES", "65536"), ("LIMITS__EMIT_BYTES", "65536")]);
     let tokens = node.tokens();
     let mut slow = raw(&node).await;
-    let register = json!({"objType": "REGISTER", "onEvents": [entry("orders")]});
-    slow.write_frame(TEXT, register.to_string().as_bytes());
-    let answer = String::from_utf8(slow.read_frame().payload).expect("a text");
-    assert!(answer.contains("REGISTER"), "{answer}");
+    slow.register(&[entry("orders")]);
     let mut quick = Client::connect(&node, &tokens).await;
     quick.subscribe(entry("orders")).await;
-    let is_too_slow = || node.metric("carillon_limits_total", "send_buffer_bytes") > 0.0;
+    let is_too_slow = || node.limit_count("send_buffer_bytes") > 0.0;
     // More than the kernel's buffers of both ends of a loopback socket (4 MiB and 6 MiB at most) ever hold.
     let body = json!({"name": "orders", "eventData": "x".repeat(60_000)}).to_string();
     for _ in 0..400 {

@@ -29,7 +29,7 @@ async fn what_finds_no_room_is_dropped_and_told_as_a_gap() {
     let heard = listener.heard(&nodes[0]).await;
     let (told, missed) = account("overflow", &accepted, &heard);
     assert!(told > 0 && missed > 0, "{told} told, {missed} missed");
-    assert!(nodes[1].metric("carillon_limits_total", "queued_bytes") >= missed as f64);
+    assert!(nodes[1].limit_count("queued_bytes") >= missed as f64);
     assert!(nodes[1].metric("carillon_gaps_total", "overflow") >= 1.0);
     assert!(nodes.iter().all(is_ready), "too much is not a loss");
 }

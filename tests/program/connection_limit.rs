@@ -28,7 +28,7 @@ fn connections_past_the_limit_are_answered_503_while_health_checks_and_upgrades_
     late.expect_end();
     assert_eq!(answer_to(&node, &head("GET", "/readyz", &[], None)).status, 200);
     assert_eq!(answer_to(&node, &upgrade_request("/ws", &tokens.headers())).status, 101);
-    assert_eq!(node.metric("carillon_limits_total", r#"limit="http_connections""#), 1.0);
+    assert_eq!(node.limit_count("http_connections"), 1.0);
     drop(connected);
     eventually("answered again", || answer_to(&node, &emit).status == 200);
 }

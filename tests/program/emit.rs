@@ -195,7 +195,7 @@ fn a_project_that_has_used_up_its_share_of_idempotency_keys_leaves_other_project
     assert_eq!((refused.refusal(429).as_str(), refused.header("retry-after")), ("RATE_LIMITED", Some("1")));
     assert_eq!(["a", "b"].map(|key| keyed("other", key).status), [200; 2]);
     assert_eq!(keyed("demo", "a").json()["duplicate"], true, "a known key needs no room");
-    assert!(node.metric("carillon_limits_total", "\"idempotency_keys_per_project\"") >= 1.0);
+    assert!(node.limit_count("idempotency_keys_per_project") >= 1.0);
     eventually("room for a key", || keyed("demo", "c").status == 200);
 }
 

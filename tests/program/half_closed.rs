@@ -1,15 +1,10 @@
 //! What is left of a session's socket in the kernel once the session has ended: nothing, soon.
 
 use crate::support::client::entry;
-use crate::support::raw::upgrade_request;
+use crate::support::raw::{BINARY, CLOSE, TEXT, upgrade_request};
 use crate::support::{Node, RawSocket, Tokens, emit, eventually};
 use serde_json::json;
-use std::fs;
-use std::net::SocketAddr;
 
-const TEXT: u8 = 0x81;
-const BINARY: u8 = 0x82;
-const CLOSE: u8 = 0x88;
 const SETTINGS: [(&str, &str); 4] = [
     ("SESSION__PING_SECONDS", "1"),
     ("SESSION__CLOSE_SECONDS", "1"),
@@ -17,25 +12,9 @@ const SETTINGS: [(&str, &str); 4] = [
     ("LIMITS__EMIT_BYTES", "65536"),
 ];
 
-/// The node's end of a connection as the kernel lists it: its state and the bytes that wait in it. None when it is gone.
-fn node_end(node: &Node, client: SocketAddr) -> Option<(u8, u64)> {
-    let port = |address: SocketAddr| format!(":{:04X}", address.port());
-    let table = fs::read_to_string("/proc/net/tcp").expect("the kernel's list of sockets");
-    let line = table
-        .lines()
-        .skip(1)
-        .map(|line| line.split_whitespace().collect::<Vec<_>>())
-        .find(|words| words[1].ends_with(&port(node.address())) && words[2].ends_with(&port(client)))?;
-    let number = |text: &str| u64::from_str_radix(text, 16).expect("a number");
-    Some((number(line[3]) as u8, number(line[4].split(':').next().unwrap_or_default())))
-}
-
 fn subscribed(node: &Node) -> RawSocket {
     let mut socket = RawSocket::upgrade(node, &node.tokens());
-    let register = json!({"objType": "REGISTER", "onEvents": [entry("orders")]});
-    socket.write_frame(TEXT, register.to_string().as_bytes());
-    let answer = String::from_utf8(socket.read_frame().payload).expect("a text");
-    assert!(answer.contains("REGISTER"), "{answer}");
+    socket.register(&[entry("orders")]);
     socket
 }
 
@@ -56,31 +35,31 @@ fn fill(node: &Node, is_full: impl Fn() -> bool) {
 fn a_peer_that_never_says_goodbye_is_reset_once_its_time_is_over() {
     let node = Node::start(&SETTINGS);
     let silent = RawSocket::upgrade(&node, &node.tokens());
-    assert!(node_end(&node, silent.local_address()).is_some());
+    assert!(node.kernel_send_queue(silent.local_address()).is_some());
     eventually("closed for silence", || node.metric("carillon_closes_total", "4408") == 1.0);
-    assert_eq!(node_end(&node, silent.local_address()), None);
+    assert_eq!(node.kernel_send_queue(silent.local_address()), None);
 }
 
 #[test]
 fn what_a_slow_reader_was_not_told_does_not_stay_in_the_kernel() {
     let node = Node::start(&SETTINGS);
     let slow = subscribed(&node);
-    fill(&node, || node.metric("carillon_limits_total", "send_buffer_bytes") == 1.0);
-    let (_, waiting) = node_end(&node, slow.local_address()).expect("its farewell has begun");
+    fill(&node, || node.limit_count("send_buffer_bytes") == 1.0);
+    let waiting = node.kernel_send_queue(slow.local_address()).expect("its farewell has begun");
     assert!(waiting > 65_536, "{waiting} bytes wait");
     eventually("closed for slowness", || node.metric("carillon_sessions", "") == 0.0);
-    assert_eq!(node_end(&node, slow.local_address()), None);
+    assert_eq!(node.kernel_send_queue(slow.local_address()), None);
 }
 
 #[test]
 fn a_peer_that_ends_its_side_and_reads_nothing_leaves_a_socket_for_no_longer_than_a_goodbye_takes() {
     let node = Node::start(&SETTINGS);
     let gone = subscribed(&node);
-    let waits = || node_end(&node, gone.local_address()).map_or(0, |(_, waiting)| waiting);
+    let waits = || node.kernel_send_queue(gone.local_address()).unwrap_or_default();
     fill(&node, || node.metric("carillon_session_queue_bytes", "") > 0.0 && waits() > 65_536);
     gone.end_writing();
     eventually("the session's end", || node.metric("carillon_sessions", "") == 0.0);
-    eventually("the socket's end", || node_end(&node, gone.local_address()).is_none());
+    eventually("the socket's end", || node.kernel_send_queue(gone.local_address()).is_none());
 }
 
 #[test]

@@ -3,15 +3,9 @@
 //! queues in `closing` and `cluster_limits`.
 
 use crate::support::client::{Client, conditional, entry};
-use crate::support::raw::upgrade_request;
+use crate::support::raw::{TEXT, upgrade_request};
 use crate::support::{Node, RawSocket, Tokens, emit, eventually};
 use serde_json::{Value, json};
-
-const TEXT: u8 = 0x81;
-
-fn counted(node: &Node, limit: &str) -> f64 {
-    node.metric("carillon_limits_total", &format!(r#"limit="{limit}""#))
-}
 
 #[test]
 fn limits_of_an_emit_are_counted() {
@@ -27,9 +21,9 @@ fn limits_of_an_emit_are_counted() {
     let keyed = |key: &str| json!({"name": "orders", "eventData": 1, "idempotencyKey": key}).to_string();
     assert_eq!(emit(&node, &api, &keyed("a")).status, 200);
     assert_eq!(emit(&node, &api, &keyed("b")).refusal(429), "RATE_LIMITED");
-    assert_eq!(["emit_batch", "emit_bytes", "idempotency_keys"].map(|limit| counted(&node, limit)), [1.0; 3]);
+    assert_eq!(["emit_batch", "emit_bytes", "idempotency_keys"].map(|limit| node.limit_count(limit)), [1.0; 3]);
     eventually("a rate that is met", || emit(&node, &api, &one.to_string()).status == 429);
-    assert_eq!(counted(&node, "emits_per_second"), 1.0);
+    assert_eq!(node.limit_count("emits_per_second"), 1.0);
 }
 
 #[tokio::test]
@@ -50,7 +44,7 @@ async fn limits_of_a_session_are_counted() {
     }
     hasty.expect_close(4429);
     let limits = ["subscriptions", "message_bytes", "messages_per_second"];
-    assert_eq!(limits.map(|limit| counted(&node, limit)), [1.0; 3]);
+    assert_eq!(limits.map(|limit| node.limit_count(limit)), [1.0; 3]);
 }
 
 #[test]
@@ -65,10 +59,10 @@ fn registers_that_take_a_worker_too_long_are_closed_with_4429_and_counted() {
     let pattern = |number: usize| json!({"text": {"$regex": format!("^(a|b|[c-z]{{1,9}}){{1,20}}{number}$")}});
     for message in 0..100 {
         let entries: Value = (0..20).map(|entry| conditional("orders", pattern(message * 20 + entry))).collect();
-        client.write_frame(TEXT, json!({"objType": "REGISTER", "onEvents": entries}).to_string().as_bytes());
+        client.write_json(&json!({"objType": "REGISTER", "onEvents": entries}));
     }
     client.expect_close(4429);
-    assert_eq!(["register_milliseconds", "messages_per_second"].map(|limit| counted(&node, limit)), [1.0, 0.0]);
+    assert_eq!(["register_milliseconds", "messages_per_second"].map(|limit| node.limit_count(limit)), [1.0, 0.0]);
 }
 
 /// Looks at every element of `a`, forty times over, in its own way.
@@ -96,7 +90,7 @@ async fn a_condition_that_takes_too_many_steps_is_told_a_gap_behind_the_notifica
     let mut told = [client.next_notification().await.0, client.next_notification().await.0];
     told.sort();
     assert_eq!(told, [costly, plain]);
-    assert_eq!(counted(&node, "condition_cost"), 1.0);
+    assert_eq!(node.limit_count("condition_cost"), 1.0);
     assert_eq!(node.metric("carillon_gaps_total", "condition_too_costly"), 1.0);
 }
 
@@ -131,7 +125,7 @@ async fn costly_conditions_of_several_sessions_get_one_gap_each_and_keep_nobody_
         }
         assert_eq!(told.len(), 40);
     }
-    assert_eq!(counted(&node, "condition_cost"), 1.0);
+    assert_eq!(node.limit_count("condition_cost"), 1.0);
 }
 
 #[test]
@@ -145,7 +139,7 @@ fn limits_of_the_door_are_counted() {
         let tokens = node.tokens();
         let _first = RawSocket::upgrade(&node, &tokens);
         assert_eq!(second(&node, &tokens), status, "{limit}");
-        assert_eq!(counted(&node, limit), 1.0, "{limit}");
+        assert_eq!(node.limit_count(limit), 1.0, "{limit}");
     }
 }
 

@@ -1,27 +1,15 @@
 //! The log of a node: its shape, its level, and the lines that an operator acts on.
 
 use crate::support::client::{Client, entry};
+use crate::support::http::disconnect_user;
 use crate::support::node::{command, wait};
-use crate::support::{Claims, Node, emit, eventually, request};
+use crate::support::{Node, emit, eventually};
 use serde_json::{Value, json};
 use std::process::Stdio;
 
 /// The lines of standard error, each of which must be one JSON object.
 fn json_lines(log: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"))).collect()
-}
-
-fn log(node: &Node) -> String {
-    std::fs::read_to_string(node.directory().join("stderr")).expect("the log")
-}
-
-/// Disconnects a user by the call of an application.
-fn disconnect(node: &Node, user: &str) {
-    let token = node.token(Claims::api("admin"));
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
-    let body = json!({"user": user}).to_string();
-    let path = "/api/system-api/demo/disconnect-user-ws";
-    assert_eq!(request(node.address(), "POST", path, &headers, body.as_bytes()).status, 200);
 }
 
 #[tokio::test]
@@ -32,9 +20,9 @@ async fn each_line_of_a_json_log_is_one_object_with_time_level_target_message_an
     client.subscribe(entry("orders")).await;
     emit(&node, &tokens.api, r#"{"name":"orders","eventData":{"secret-data":1}}"#);
     client.next_notification().await;
-    disconnect(&node, "u1\n\"x\"");
-    eventually("the line of the disconnect", || log(&node).contains("disconnecting"));
-    let lines = json_lines(&log(&node));
+    assert_eq!(disconnect_user(&node, "u1\n\"x\"").status, 200);
+    eventually("the line of the disconnect", || node.log().contains("disconnecting"));
+    let lines = json_lines(&node.log());
     for line in &lines {
         for member in ["time", "level", "target", "message"] {
             assert!(line[member].is_string(), "{line} has no {member}");
@@ -44,14 +32,14 @@ async fn each_line_of_a_json_log_is_one_object_with_time_level_target_message_an
     }
     let listens = lines.iter().find(|line| line["address"] == node.address().to_string());
     assert_eq!(listens.expect("the line of the start")["level"], "info");
-    assert!(!log(&node).contains("secret-data") && !log(&node).contains(&tokens.api));
+    assert!(!node.log().contains("secret-data") && !node.log().contains(&tokens.api));
 }
 
 #[test]
 fn the_line_of_a_disconnect_names_project_user_and_the_application_that_ordered_it() {
     let node = Node::start(&[("LOG__FORMAT", "json")]);
-    disconnect(&node, "u7");
-    let lines = json_lines(&log(&node));
+    assert_eq!(disconnect_user(&node, "u7").status, 200);
+    let lines = json_lines(&node.log());
     let line = lines.iter().find(|line| line["user"] == "u7").expect("a line that names the user");
     assert_eq!((&line["project"], &line["level"]), (&json!("demo"), &json!("info")));
     assert!(line["by"].as_str().is_some_and(|by| !by.is_empty()), "{line}");
@@ -60,8 +48,8 @@ fn the_line_of_a_disconnect_names_project_user_and_the_application_that_ordered_
 #[test]
 fn a_text_log_has_the_fields_behind_the_message() {
     let node = Node::start(&[]);
-    disconnect(&node, "u 7");
-    let log = log(&node);
+    assert_eq!(disconnect_user(&node, "u 7").status, 200);
+    let log = node.log();
     let line = log.lines().find(|line| line.contains("disconnecting all sessions of a user"));
     let line = line.unwrap_or_else(|| panic!("no such line in {log}"));
     assert!(line.contains(" INFO ") && line.contains(r#" project=demo user="u 7" by="#), "{line}");
@@ -70,12 +58,12 @@ fn a_text_log_has_the_fields_behind_the_message() {
 #[test]
 fn log_level_decides_what_is_logged_and_rust_log_wins_over_it() {
     let quiet = Node::start(&[("LOG__LEVEL", "error")]);
-    assert_eq!(log(&quiet), "");
+    assert_eq!(quiet.log(), "");
     let directory = tempfile::tempdir().expect("a directory");
     let mut program = command(directory.path(), &[("LOG__LEVEL", "error")]);
     program.env("RUST_LOG", "info");
     let node = Node::launch(directory, program);
-    assert!(log(&node).contains("the node listens on"), "{}", log(&node));
+    assert!(node.log().contains("the node listens on"), "{}", node.log());
 }
 
 #[tokio::test]
@@ -86,7 +74,7 @@ async fn a_limit_that_is_reached_often_is_logged_once_with_its_name() {
     for _ in 0..5 {
         assert!(Client::shake_hands(&node, "/ws", &tokens.headers()).await.is_err(), "a second session of the user");
     }
-    let lines = || json_lines(&log(&node)).into_iter().filter(|line| line["limit"] == "sessions_per_user").count();
+    let lines = || json_lines(&node.log()).into_iter().filter(|line| line["limit"] == "sessions_per_user").count();
     eventually("a line that names the limit", || lines() > 0);
     assert_eq!(lines(), 1);
 }

@@ -79,7 +79,7 @@ async fn no_token_and_no_event_data_stand_in_metrics_or_logs() {
     let mut refused = Client::open(&node, &bad.in_query("/ws"), &[]).await;
     refused.expect_close(4401).await;
     let metrics = request(node.address(), "GET", "/metrics", &[], b"").text();
-    let log = std::fs::read_to_string(node.directory().join("stderr")).expect("the log");
+    let log = node.log();
     for secret in [tokens.api.as_str(), &tokens.user, "secret-condition", "secret-data", "secret-token"] {
         assert!(!metrics.contains(secret) && !log.contains(secret), "{secret}");
     }

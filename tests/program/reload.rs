@@ -6,10 +6,6 @@ use rustix::process::Signal;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-fn log(node: &Node) -> String {
-    std::fs::read_to_string(node.directory().join("stderr")).expect("the log")
-}
-
 /// A node whose settings file holds `text`, and the file.
 fn node_with_file(text: &str) -> (Node, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
@@ -43,9 +39,9 @@ fn sighup_changes_what_can_change_and_names_what_needs_a_restart() {
     std::fs::write(&file, text).expect("written");
     node.signal(Signal::HUP);
     eventually("the keys that need a restart", || {
-        log(&node).contains("needs a restart: http.backlog, session.ping_seconds")
+        node.log().contains("needs a restart: http.backlog, session.ping_seconds")
     });
-    assert!(log(&node).contains("changed: http.allowed_origins"), "{}", log(&node));
+    assert!(node.log().contains("changed: http.allowed_origins"), "{}", node.log());
     assert_eq!(upgrade_status(&node, "https://other.example"), 403);
     assert_eq!(upgrade_status(&node, "https://app.example"), 101);
 }
@@ -53,11 +49,11 @@ fn sighup_changes_what_can_change_and_names_what_needs_a_restart() {
 #[test]
 fn sighup_changes_the_log_level() {
     let (node, file) = node_with_file("[log]\nlevel = 'error'\n");
-    assert_eq!(log(&node), "");
+    assert_eq!(node.log(), "");
     std::fs::write(&file, "[log]\nlevel = 'info'\nformat = 'json'\n").expect("written");
     node.signal(Signal::HUP);
-    eventually("a line at info", || log(&node).contains("changed: log.format, log.level"));
-    for line in log(&node).lines() {
+    eventually("a line at info", || node.log().contains("changed: log.format, log.level"));
+    for line in node.log().lines() {
         serde_json::from_str::<serde_json::Value>(line).expect("JSON");
     }
 }
@@ -67,7 +63,7 @@ fn sighup_with_a_bad_file_changes_nothing_and_the_node_serves_on() {
     let (node, file) = node_with_file("[http]\nallowed_origins = ['https://app.example']\n");
     std::fs::write(&file, "[http]\nallowed_origins = []\nbnid = 1\n[session]\nping_seconds = 0\n").expect("written");
     node.signal(Signal::HUP);
-    eventually("each problem", || ["http.bnid", "session.ping_seconds"].iter().all(|key| log(&node).contains(key)));
+    eventually("each problem", || ["http.bnid", "session.ping_seconds"].iter().all(|key| node.log().contains(key)));
     assert_eq!(upgrade_status(&node, "https://other.example"), 403);
     assert_eq!(request(node.address(), "GET", "/readyz", &[], b"").status, 200);
 }

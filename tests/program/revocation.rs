@@ -2,8 +2,9 @@
 
 use crate::support::client::{Client, entry};
 use crate::support::cluster::await_ready;
+use crate::support::http::system_call;
 use crate::support::mongodb::{Database, Server};
-use crate::support::{Answer, Claims, DEADLINE, Node, RedisServer, Tokens, emit, eventually, request};
+use crate::support::{Claims, DEADLINE, Node, RedisServer, Tokens, emit, eventually};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::process::Output;
@@ -28,12 +29,6 @@ fn assert_bites(what: &str, check: impl FnMut() -> bool) {
 fn refuses(node: &Node, token: &str) -> bool {
     let answer = emit(node, token, BODY);
     answer.status == 401 && answer.refusal(401) == "TOKEN_INVALID"
-}
-
-fn call(node: &Node, method: &str, order: &str, token: &str, body: &Value) -> Answer {
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", token)];
-    let path = format!("/api/system-api/demo/{order}");
-    request(node.address(), method, &path, &headers, body.to_string().as_bytes())
 }
 
 /// The id of a project's key of one use, as `carillon key list` shows it.
@@ -81,11 +76,11 @@ async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second(
         clients.push(client);
     }
 
-    let listed = call(&nodes[0], "GET", "list-keys-ws", &admin, &json!({})).json();
+    let listed = system_call(&nodes[0], "GET", "list-keys-ws", &admin, &json!({})).json();
     let keys = listed["data"]["keys"].as_array().expect("a list").clone();
     assert_eq!(keys.len(), 3, "{listed}");
     assert_eq!(keys[0], json!({"id": old_api, "use": "api", "algorithm": "HS256", "active": true}));
-    let answer = call(&nodes[0], "POST", "revoke-key-ws", &admin, &json!({"id": old_api}));
+    let answer = system_call(&nodes[0], "POST", "revoke-key-ws", &admin, &json!({"id": old_api}));
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_bites("refused on both nodes", || nodes.iter().all(|node| refuses(node, &old.api)));
     for client in &mut clients {
@@ -222,17 +217,20 @@ fn orders_over_keys_need_the_scope_and_a_key_that_is_there() {
     let node = Node::start(&[]);
     let admin = node.token(Claims::api("admin"));
     let emitter = node.token(Claims::api("connect emit"));
-    assert_eq!(call(&node, "GET", "list-keys-ws", &emitter, &json!({})).refusal(403), "TOKEN_SCOPE");
-    assert_eq!(call(&node, "POST", "revoke-key-ws", &emitter, &json!({"id": "x"})).refusal(403), "TOKEN_SCOPE");
-    assert_eq!(call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": 1})).refusal(400), "INVALID_JSON");
-    assert_eq!(call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": "x"})).refusal(404), "UNKNOWN_MESSAGE");
-    let listed = call(&node, "GET", "list-keys-ws", &admin, &json!({}));
+    assert_eq!(system_call(&node, "GET", "list-keys-ws", &emitter, &json!({})).refusal(403), "TOKEN_SCOPE");
+    assert_eq!(system_call(&node, "POST", "revoke-key-ws", &emitter, &json!({"id": "x"})).refusal(403), "TOKEN_SCOPE");
+    assert_eq!(system_call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": 1})).refusal(400), "INVALID_JSON");
+    assert_eq!(
+        system_call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": "x"})).refusal(404),
+        "UNKNOWN_MESSAGE"
+    );
+    let listed = system_call(&node, "GET", "list-keys-ws", &admin, &json!({}));
     let keys = listed.json()["data"]["keys"].clone();
     assert_eq!(keys.as_array().map(Vec::len), Some(2), "{keys}");
     let members: Vec<&String> = keys[0].as_object().expect("a key").keys().collect();
     assert_eq!(members, ["active", "algorithm", "id", "use"], "no secret");
     // The key of the very token that orders it.
-    assert_eq!(call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": keys[0]["id"]})).status, 200);
+    assert_eq!(system_call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": keys[0]["id"]})).status, 200);
     assert_bites("refused", || refuses(&node, &emitter));
 }
 

@@ -68,9 +68,8 @@ fn a_peer_that_pipelines_and_does_not_read_costs_neither_processor_time_nor_memo
 #[test]
 fn a_peer_that_takes_nothing_of_its_answers_is_closed_after_the_timeout_and_counted() {
     let node = Node::start(&[("HTTP__WRITE_TIMEOUT_SECONDS", "1")]);
-    let counted = || node.metric("carillon_limits_total", r#"limit="http.write_timeout_seconds""#);
     let mut peer = flood(node.address(), &pipelined(&head("GET", "/try", &[], None)));
-    eventually("the timeout counted", || counted() == 1.0);
+    eventually("the timeout counted", || node.limit_count("http.write_timeout_seconds") == 1.0);
     peer.set_nonblocking(false).expect("a socket");
     peer.set_read_timeout(Some(DEADLINE)).expect("a deadline");
     let end = std::io::copy(&mut peer, &mut std::io::sink()).map_err(|error| error.kind());
@@ -94,7 +93,7 @@ fn a_slow_reader_of_long_answers_that_makes_progress_is_not_closed() {
         assert_ne!(peer.read(&mut part).expect("an open connection"), 0);
         next_read += Duration::from_millis(100);
     }
-    assert_eq!(node.metric("carillon_limits_total", r#"limit="http.write_timeout_seconds""#), 0.0);
+    assert_eq!(node.limit_count("http.write_timeout_seconds"), 0.0);
 }
 
 #[test]

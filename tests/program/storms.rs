@@ -1,22 +1,17 @@
 //! What a worker still does while one event storms over it.
 
 use crate::support::client::entry;
+use crate::support::raw::{PING, PONG};
 use crate::support::{Node, RawSocket, emit};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-const TEXT: u8 = 0x81;
-const PING: u8 = 0x89;
-const PONG: u8 = 0x8a;
-
 /// Subscribes a session many times over to one event, and has all that it is told read and forgotten.
 fn listen(node: &Node) -> thread::JoinHandle<()> {
     let mut socket = RawSocket::upgrade(node, &node.tokens());
     let entries: Vec<Value> = (0..100).map(|_| entry("storm")).collect();
-    socket.write_frame(TEXT, json!({"objType": "REGISTER", "onEvents": entries}).to_string().as_bytes());
-    let answer = String::from_utf8(socket.read_frame().payload).expect("a text");
-    assert!(answer.contains("REGISTER"), "{answer}");
+    socket.register(&entries);
     thread::spawn(move || socket.expect_end())
 }
 

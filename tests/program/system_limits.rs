@@ -30,7 +30,7 @@ fn tcp_memory_is_raised_by_two_pages_a_client_and_given_back_by_a_stop() {
     let sockets = clients(&node);
     eventually("room for a thousand clients", || read() == "2100 2200 2300");
     assert_eq!(node.metric("carillon_tcp_memory_limit_bytes", ""), 2_300.0 * rustix::param::page_size() as f64);
-    assert_eq!(node.metric("carillon_limits_total", "tcp_memory_percent"), 0.0);
+    assert_eq!(node.limit_count("tcp_memory_percent"), 0.0);
     drop(sockets);
     eventually("nobody there", || node.metric("carillon_sessions", "") == 0.0);
     assert_eq!(read(), "2100 2200 2300");
@@ -44,7 +44,7 @@ fn tcp_memory_past_its_share_is_left_as_it_is_and_counted() {
     // More pages than a hundredth of any machine's memory.
     let node = Node::start_with_system(&[(TCP_MEM, "1 2 1000000000000")], &[("LIMITS__TCP_MEMORY_PERCENT", "1")]);
     let _sockets = clients(&node);
-    eventually("the limit counted", || node.metric("carillon_limits_total", "tcp_memory_percent") == 1.0);
+    eventually("the limit counted", || node.limit_count("tcp_memory_percent") == 1.0);
     assert!(node.output().contains("net.ipv4.tcp_mem stays at 1 2 1000000000000"));
     let text = std::fs::read_to_string(node.system_file(TCP_MEM)).expect("the file");
     assert_eq!(text, "1 2 1000000000000");

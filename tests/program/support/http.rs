@@ -2,7 +2,8 @@
 
 use super::node::Node;
 use super::raw::RawSocket;
-use serde_json::Value;
+use super::tokens::Claims;
+use serde_json::{Value, json};
 use std::net::SocketAddr;
 
 /// An HTTP answer: its status, its header lines and its body.
@@ -69,4 +70,20 @@ pub const EMIT: &str = "/api/system-api/demo/emit-event-ws";
 pub fn emit(node: &Node, api_token: &str, body: &str) -> Answer {
     let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
     request(node.address(), "POST", EMIT, &headers, body.as_bytes())
+}
+
+/// The path of a call of the system API for the project `demo`.
+pub fn system_path(call: &str) -> String {
+    format!("/api/system-api/demo/{call}")
+}
+
+/// Calls the system API of the project `demo` with an API token, as an administrator's application does.
+pub fn system_call(node: &Node, method: &str, call: &str, api_token: &str, body: &Value) -> Answer {
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
+    request(node.address(), method, &system_path(call), &headers, body.to_string().as_bytes())
+}
+
+/// Ends all sessions of a user, with a token that has the scope `admin`.
+pub fn disconnect_user(node: &Node, user: &str) -> Answer {
+    system_call(node, "POST", "disconnect-user-ws", &node.token(Claims::api("admin")), &json!({"user": user}))
 }

@@ -114,6 +114,11 @@ impl Node {
         self.directory.as_ref().expect("held until handed over").path()
     }
 
+    /// The node's log so far: what it has written to standard error.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory().join("stderr")).expect("the log")
+    }
+
     /// What the node has written to standard error and standard output so far.
     pub fn output(&self) -> String {
         ["stderr", "stdout"].map(|name| fs::read_to_string(self.directory().join(name)).unwrap_or_default()).concat()
@@ -138,6 +143,23 @@ impl Node {
             .filter(|(series, _)| series.split('{').next() == Some(name))
             .filter_map(|(_, value)| value.parse::<f64>().ok())
             .sum()
+    }
+
+    /// How often the node has reached the limit of this name.
+    pub fn limit_count(&self, limit: &str) -> f64 {
+        self.metric("carillon_limits_total", &format!(r#"limit="{limit}""#))
+    }
+
+    /// Bytes in the kernel's send queue for the connection of `client`, as `/proc/net/tcp` shows them (proc(5)). `None`
+    /// if the node's end of that connection no longer exists.
+    pub fn kernel_send_queue(&self, client: SocketAddr) -> Option<usize> {
+        let ends_with_port = |field: &str, port: u16| field.ends_with(&format!(":{port:04X}"));
+        let table = fs::read_to_string("/proc/net/tcp").expect("the kernel's table of connections");
+        let connection = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).find(|fields| {
+            ends_with_port(fields[1], self.address.port()) && ends_with_port(fields[2], client.port())
+        })?;
+        let (send_queue, _) = connection[4].split_once(':').expect("two queues");
+        Some(usize::from_str_radix(send_queue, 16).expect("a number"))
     }
 
     /// The processor time that the node has used so far.

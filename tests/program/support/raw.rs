@@ -3,11 +3,19 @@
 use super::http::{Answer, head};
 use super::tokens::Tokens;
 use super::{DEADLINE, Node};
+use serde_json::{Value, json};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
 /// The key of RFC 6455 §1.3, whose answer stands there too.
 pub const SAMPLE_KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
+
+/// First bytes of whole, unfragmented frames (RFC 6455 §5.2).
+pub const TEXT: u8 = 0x81;
+pub const BINARY: u8 = 0x82;
+pub const CLOSE: u8 = 0x88;
+pub const PING: u8 = 0x89;
+pub const PONG: u8 = 0x8a;
 
 /// The header lines of an upgrade, besides `Host`.
 const UPGRADE: [(&str, &str); 4] = [
@@ -73,6 +81,19 @@ impl RawSocket {
         self.write(&masked_frame(first_byte, payload));
     }
 
+    /// Sends a message as one text frame.
+    pub fn write_json(&mut self, message: &Value) {
+        self.write_frame(TEXT, message.to_string().as_bytes());
+    }
+
+    /// Registers entries, all of which must be valid.
+    pub fn register(&mut self, entries: &[Value]) {
+        self.write_json(&json!({"objType": "REGISTER", "onEvents": entries}));
+        let answer: Value = serde_json::from_slice(&self.read_frame().payload).expect("an answer in JSON");
+        let valid = answer["response"]["validOnEvents"].as_array().map(Vec::len);
+        assert_eq!(valid, Some(entries.len()), "{answer}");
+    }
+
     /// Reads an HTTP answer with its body.
     pub fn read_answer(&mut self) -> Answer {
         let end = loop {
@@ -104,7 +125,7 @@ impl RawSocket {
     pub fn expect_close(&mut self, code: u16) {
         let payload = loop {
             let frame = self.read_frame();
-            if frame.first_byte == 0x88 {
+            if frame.first_byte == CLOSE {
                 break frame.payload;
             }
         };
@@ -112,7 +133,7 @@ impl RawSocket {
         let told = u16::from_be_bytes([payload[0], payload[1]]);
         let reason = String::from_utf8_lossy(&payload[2..]).into_owned();
         assert_eq!(told, code, "closed with {told}: {reason}");
-        self.write_frame(0x88, &code.to_be_bytes());
+        self.write_frame(CLOSE, &code.to_be_bytes());
         self.expect_end();
     }
 

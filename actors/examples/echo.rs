@@ -101,6 +101,7 @@ async fn shake_hands(mut socket: TcpStream, connection_slot: ConnectionSlot, hub
         head: answer.into(),
         early,
         outcome: HandshakeOutcome::Accepted(Grant::nobody()),
+        identity: None,
         connection_slot,
     });
     Ok(())

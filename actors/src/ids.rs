@@ -9,6 +9,13 @@ pub struct SessionRef {
     pub generation: u32,
 }
 
+impl SessionRef {
+    /// The session's id as its client has it from `CONNECTED`, and as log lines name it. `node` is the node's name.
+    pub fn public_id(self, node: &str) -> String {
+        format!("{node}-{:x}-{:x}-{:x}", self.worker, self.slot, self.generation)
+    }
+}
+
 /// The id of a subscription on this node. Ids are reused after removal, so a removal also names the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SubscriptionId(pub u32);

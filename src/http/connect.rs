@@ -16,6 +16,7 @@ use actix_http::{Request, StatusCode, h1, header};
 use actors::hub::{Adopt, HandshakeOutcome, SessionHub};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::{frame, messages};
+use actors::session::life_log::{self, ClientIdentity};
 use actors::session::{ApiGrant, ConnectionSlot, Grant, UserGrant};
 use std::io;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -44,27 +45,34 @@ pub async fn on_upgrade(
     let mut head = parts.write_buf;
     let admitted = if has_bare_line_feed { Err(HttpError::bare_line_feed()) } else { admit(app_state, &request).await };
     match admitted {
-        Ok((handshake, outcome, connection_slot)) => {
+        Ok(Admitted { handshake, outcome, identity, connection_slot }) => {
             app_state.metrics.count_upgrade(Upgrade::of_outcome(&outcome));
             handshake.write_answer(&mut head);
             let mut early = parts.read_buf;
             early.unsplit(unread);
             let socket = socket.into_std()?;
-            hub.do_send(Adopt { socket, head: head.freeze(), early, outcome, connection_slot });
+            hub.do_send(Adopt { socket, head: head.freeze(), early, outcome, identity, connection_slot });
             Ok(())
         }
         Err(error) => {
             app_state.metrics.count_upgrade(Upgrade::of_status(error.status));
+            let (status, code) = (error.status.as_u16(), error.code.as_str());
+            log::debug!(status, code, address = address_text(&request); "an upgrade was refused");
             head.extend_from_slice(error.closing_answer().as_bytes());
             refuse(socket, &head).await
         }
     }
 }
 
-async fn admit<'a>(
-    app_state: &AppState,
-    request: &'a Request,
-) -> Result<(Handshake<'a>, HandshakeOutcome, ConnectionSlot), HttpError> {
+/// An upgrade that becomes a session.
+struct Admitted<'a> {
+    handshake: Handshake<'a>,
+    outcome: HandshakeOutcome,
+    identity: Option<Box<ClientIdentity>>,
+    connection_slot: ConnectionSlot,
+}
+
+async fn admit<'a>(app_state: &AppState, request: &'a Request) -> Result<Admitted<'a>, HttpError> {
     let handshake = Handshake::read(request.head())?;
     check_draining(app_state)?;
     if app_state.admission.is_full() {
@@ -74,18 +82,29 @@ async fn admit<'a>(
     let granted = grant(app_state, &handshake.api_token, &handshake.user_token).await;
     // Looked at again: a session that begins behind the stop's goodbye would hear none.
     check_draining(app_state)?;
-    let address = request.head().peer_addr.map(|address| address.ip());
-    let user = granted.as_ref().ok().map(|grant| grant.user);
-    let outcome = match granted {
-        Ok(grant) => HandshakeOutcome::Accepted(grant),
+    let address = request.head().peer_addr;
+    let user = granted.as_ref().ok().map(|(grant, _)| grant.user);
+    let (outcome, identity) = match granted {
+        Ok((grant, identity)) => (
+            HandshakeOutcome::Accepted(grant),
+            identity.map(|identity| Box::new(ClientIdentity { address, ..identity })),
+        ),
         // The tokens may be good: a client that is told otherwise would throw them away.
         Err((error @ TokenError::Unavailable, token)) => return Err(HttpError::of_token(error, token)),
         Err((error, token)) => {
             let error = messages::ErrorBody::new(error.code(), error.message(token));
-            HandshakeOutcome::Refused(frame::text_frame(&messages::errors("TOKEN_VALIDATION", None, &error)))
+            log::debug!(token = token.as_str(), code = error.code.as_str(), address = address_text(request); "a token was refused at the handshake");
+            let frame = frame::text_frame(&messages::errors("TOKEN_VALIDATION", None, &error));
+            (HandshakeOutcome::Refused(frame), None)
         }
     };
-    Ok((handshake, outcome, app_state.admission.admit(user, address)?))
+    let connection_slot = app_state.admission.admit(user, address.map(|address| address.ip()))?;
+    Ok(Admitted { handshake, outcome, identity, connection_slot })
+}
+
+/// The peer's address for a log line.
+fn address_text(request: &Request) -> String {
+    request.head().peer_addr.map(|address| address.to_string()).unwrap_or_default()
 }
 
 fn check_draining(app_state: &AppState) -> Result<(), HttpError> {
@@ -103,18 +122,27 @@ fn check_origin(app_state: &AppState, request: &Request) -> Result<(), HttpError
     Err(HttpError::new(StatusCode::FORBIDDEN, ErrorCode::AccessDenied, message))
 }
 
-/// What both tokens are good for.
-async fn grant(app_state: &AppState, api: &str, user: &str) -> Result<Grant, (TokenError, KeyUse)> {
+/// The grant of both tokens, and their user and application in plain text while the lines of sessions are logged.
+async fn grant(
+    app_state: &AppState,
+    api: &str,
+    user: &str,
+) -> Result<(Grant, Option<ClientIdentity>), (TokenError, KeyUse)> {
     let authenticator = &app_state.authenticator;
     let api = authenticator.verify_api(api).await.map_err(|error| (error, KeyUse::Api))?;
     api.require(Scope::Connect).map_err(|error| (error, KeyUse::Api))?;
     let user = authenticator.verify_user(user, &api.project).await.map_err(|error| (error, KeyUse::User))?;
-    Ok(Grant {
+    let grant = Grant {
         project: api.project.to_shared(),
         user: app_state.admission.user(api.project.as_str(), &user.subject),
         api: api_grant(app_state, &api),
         user_token: user_grant(app_state, &user),
-    })
+    };
+    let identity = life_log::is_enabled().then(|| {
+        let (user, application) = (user.subject.clone(), api.application.clone());
+        ClientIdentity { user, application, address: None }
+    });
+    Ok((grant, identity))
 }
 
 /// What an API token is good for.

@@ -6,7 +6,6 @@ use actix::Addr;
 use actix_web::web;
 use actors::hub::{CloseAll, SessionHub};
 use actors::nodes::{Leave, NodeList};
-use actors::protocol::codes::CloseCode;
 use futures::future::join_all;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,7 +76,7 @@ pub(super) async fn stop(
     loop {
         let hubs = hubs.lock().unwrap_or_else(PoisonError::into_inner).clone();
         // Asked again each time: an upgrade that was under way may have brought another one.
-        let asked = join_all(hubs.iter().map(|hub| hub.send(CloseAll(CloseCode::GoingAway))));
+        let asked = join_all(hubs.iter().map(|hub| hub.send(CloseAll)));
         let time_left = deadline.saturating_duration_since(Instant::now());
         let Ok(left) = tokio::time::timeout(time_left, asked).await else { break };
         let left: usize = left.into_iter().map(|count| count.unwrap_or(0)).sum();

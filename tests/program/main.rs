@@ -37,6 +37,7 @@ mod register;
 mod register_refusals;
 mod reload;
 mod revocation;
+mod session_logs;
 mod shutdown;
 mod stalled_readers;
 mod storms;

@@ -7,6 +7,7 @@
 use super::SessionHub;
 use crate::fingerprint::{Fingerprint, Fingerprint64};
 use crate::protocol::codes::CloseCode;
+use crate::session::life_log::ClosedBy;
 use crate::session::{Close, Grant, Revoke};
 use actix::prelude::*;
 use bytes::Bytes;
@@ -98,7 +99,9 @@ impl SessionHub {
             let reference = session.reference();
             match self.disconnect_scan.targets.close_order(session.grant()) {
                 None => continue,
-                Some(CloseOrder::Disconnect) => self.with(reference, Close(CloseCode::Disconnected)),
+                Some(CloseOrder::Disconnect) => {
+                    self.with(reference, Close { code: CloseCode::Disconnected, by: ClosedBy::Application(None) })
+                }
                 Some(CloseOrder::Revoke(reason)) => self.with(reference, Revoke(reason)),
             };
             self.disconnect_scan.ended += 1;

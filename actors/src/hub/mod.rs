@@ -22,6 +22,7 @@ use crate::fingerprint::Fingerprint64;
 use crate::ids::SessionRef;
 use crate::protocol::codes::CloseCode;
 use crate::protocol::messages::ErrorBody;
+use crate::session::life_log::{ClientIdentity, ClosedBy};
 use crate::session::{
     Close, ConnectionSlot, Feed, Grant, Open, RefreshRequest, RefreshResult, Session, SessionContext,
 };
@@ -94,6 +95,8 @@ pub struct Adopt {
     /// What came right behind the handshake.
     pub early: BytesMut,
     pub outcome: HandshakeOutcome,
+    /// Given while the lines of sessions are logged.
+    pub identity: Option<Box<ClientIdentity>>,
     pub connection_slot: ConnectionSlot,
 }
 
@@ -110,10 +113,10 @@ enum Incoming {
     Answers(Answers),
 }
 
-/// Says goodbye to every session with one code; answers how many there are still.
+/// The node stops: closes every session with 1001. The answer is the number of sessions that are not gone yet.
 #[derive(Message)]
 #[rtype(result = "usize")]
-pub struct CloseAll(pub CloseCode);
+pub struct CloseAll;
 
 impl SessionHub {
     /// The hub of worker `worker`; requests of its sessions go to `registry`, what they may do `authorizer` says.
@@ -165,7 +168,7 @@ impl SessionHub {
     }
 
     fn adopt(&mut self, message: Adopt) {
-        let Adopt { socket, head, mut early, outcome, connection_slot } = message;
+        let Adopt { socket, head, mut early, outcome, identity, connection_slot } = message;
         let now = self.ctx.now;
         let mut socket = mio::net::TcpStream::from_std(socket);
         let Some(poller) = &self.poller else { return };
@@ -177,6 +180,9 @@ impl SessionHub {
             HandshakeOutcome::Refused(reason) => (Grant::nobody(), Some(reason)),
         };
         let session = self.sessions.insert(|reference| Session::new(reference, socket, grant, connection_slot, now));
+        if let Some(identity) = identity {
+            self.ctx.identities.insert(session, identity);
+        }
         self.with(session, Open { head, refusal });
         self.ctx.expiring.push(session);
         if !early.is_empty() {
@@ -233,10 +239,10 @@ impl Handler<Answers> for SessionHub {
 impl Handler<CloseAll> for SessionHub {
     type Result = usize;
 
-    fn handle(&mut self, message: CloseAll, _: &mut Context<Self>) -> usize {
+    fn handle(&mut self, _: CloseAll, _: &mut Context<Self>) -> usize {
         for slot in 0..self.sessions.end() {
             if let Some(session) = self.sessions.at(slot) {
-                self.with(session, Close(message.0));
+                self.with(session, Close { code: CloseCode::GoingAway, by: ClosedBy::NodeStop });
             }
         }
         self.sessions.len()

@@ -77,7 +77,14 @@ impl HubUnderTest {
         let (head, early) = (Bytes::from_static(b"welcome"), BytesMut::new());
         (
             Peer(peer),
-            Adopt { socket, head, early, outcome: HandshakeOutcome::Accepted(Grant::nobody()), connection_slot },
+            Adopt {
+                socket,
+                head,
+                early,
+                outcome: HandshakeOutcome::Accepted(Grant::nobody()),
+                identity: None,
+                connection_slot,
+            },
         )
     }
 }

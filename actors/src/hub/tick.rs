@@ -2,6 +2,7 @@
 
 use super::SessionHub;
 use crate::protocol::codes::CloseCode;
+use crate::session::life_log::ClosedBy;
 use crate::session::{CheckLiveness, CheckWriteProgress, Close};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -61,7 +62,7 @@ impl SessionHub {
             if expires_at > now {
                 self.expiry.insert(expires_at, session);
             } else {
-                self.with(session, Close(CloseCode::TokenRefused));
+                self.with(session, Close { code: CloseCode::TokenRefused, by: ClosedBy::TokenExpiry });
             }
         }
         let sessions = &self.sessions;

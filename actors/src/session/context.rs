@@ -1,6 +1,7 @@
 //! What a session may use while its hub has it work: the hub's clock, settings and scratch, and lists of what the hub
 //! is to do after the turn. One context serves all sessions of a worker, one after the other.
 
+use super::life_log::ClientIdentity;
 use super::outbox::Released;
 use super::request::Request;
 use super::{ApiGrant, Outbox, Session, UserGrant};
@@ -11,7 +12,7 @@ use crate::protocol::frame::{self, Event};
 use crate::protocol::messages::ErrorBody;
 use actix::{ActorContext, ActorState};
 use bytes::Bytes;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Bytes read from a socket at once, shared by all sessions of a worker.
@@ -95,6 +96,8 @@ pub struct SessionContext {
     pub(crate) write_deadlines: Vec<(SessionRef, u32)>,
     /// Sessions with more to read than their turn allows, each once.
     pub(crate) unread: Vec<SessionRef>,
+    /// The clients of the sessions that began while their lines are logged. Empty otherwise.
+    pub(crate) identities: HashMap<SessionRef, Box<ClientIdentity>>,
     /// Notifications written in this turn.
     pub(crate) notifications: u64,
     pub(crate) scratch: Box<[u8]>,
@@ -118,6 +121,7 @@ impl SessionContext {
             closing: Vec::new(),
             write_deadlines: Vec::new(),
             unread: Vec::new(),
+            identities: HashMap::new(),
             notifications: 0,
             scratch: vec![0; SCRATCH_BYTES].into_boxed_slice(),
             spare_outboxes: Vec::new(),

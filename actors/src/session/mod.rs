@@ -6,7 +6,7 @@
 
 mod context;
 mod grant;
-
+pub mod life_log;
 mod linger;
 mod on_client_message;
 mod on_readable;
@@ -32,10 +32,14 @@ use crate::protocol::codes::CloseCode;
 use crate::protocol::frame::{self, FrameReader, OutgoingFrame};
 use actix::prelude::*;
 use bytes::Bytes;
+use life_log::ClosedBy;
 use mio::net::TcpStream;
 use request::Request;
 use std::any::Any;
 use subscriptions::Subscriptions;
+
+/// What stands for an end without a close frame (RFC 6455 §7.1.5).
+const ABNORMAL_CLOSE: u16 = 1006;
 
 /// What a session holds of the node, given back when it ends: its count, and limit_slots under limits where there are any.
 pub struct ConnectionSlot {
@@ -90,6 +94,10 @@ impl Actor for Session {
             let released = outbox.release();
             ctx.account(released);
         }
+        if self.ending.is_none() {
+            self.log_close(ABNORMAL_CLOSE, "the connection ended without a close frame", &ClosedBy::Peer, ctx);
+        }
+        ctx.identities.remove(&self.reference);
         ctx.counters.count_close(self.ending.unwrap_or(CloseCause::Abrupt));
         self.limit_linger(ctx.settings.close_seconds);
     }
@@ -121,10 +129,13 @@ pub struct CheckLiveness {
     pub sends_ping: bool,
 }
 
-/// Says goodbye.
+/// Closes the session with `code`.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct Close(pub CloseCode);
+pub struct Close {
+    pub code: CloseCode,
+    pub by: ClosedBy,
+}
 
 /// Says why its tokens are not good any more, then goodbye with 4401.
 #[derive(Message)]
@@ -184,8 +195,8 @@ impl Session {
         }
     }
 
-    /// Says goodbye with `code`; nothing else is told after it.
-    pub fn close(&mut self, code: CloseCode, ctx: &mut SessionContext) {
+    /// Closes with `code`. Nothing is delivered after it.
+    pub fn close(&mut self, code: CloseCode, by: ClosedBy, ctx: &mut SessionContext) {
         if self.phase != Phase::Open {
             return;
         }
@@ -198,6 +209,7 @@ impl Session {
             _ => Phase::Discarding,
         };
         self.ending = Some(CloseCause::Code(code));
+        self.log_close(code.as_u16(), code.reason(), &by, ctx);
         self.release_subscriptions(ctx);
         self.push(frame::close_frame(code.as_u16(), code.reason()), ctx);
         // A stranger holds a connection_slot of the node no longer than it takes to read why it was refused.
@@ -223,7 +235,7 @@ impl Handler<Open> for Session {
             Some(reason) => {
                 self.is_unauthenticated = true;
                 self.queue(reason, ctx);
-                self.close(CloseCode::TokenRefused, ctx);
+                self.close(CloseCode::TokenRefused, ClosedBy::RefusedTokens, ctx);
             }
         }
     }
@@ -249,7 +261,7 @@ impl Handler<CheckLiveness> for Session {
         let silent_seconds = ctx.now.saturating_sub(self.last_heard);
         // Two and a half intervals, rounded up.
         if silent_seconds >= (ctx.settings.ping_seconds * 5).div_ceil(2) {
-            self.close(CloseCode::SilentTooLong, ctx);
+            self.close(CloseCode::SilentTooLong, ClosedBy::Silence, ctx);
         } else if message.sends_ping {
             self.queue(ctx.ping_frame.clone(), ctx);
         }
@@ -260,7 +272,7 @@ impl Handler<Close> for Session {
     type Result = ();
 
     fn handle(&mut self, message: Close, ctx: &mut SessionContext) {
-        self.close(message.0, ctx);
+        self.close(message.code, message.by, ctx);
     }
 }
 
@@ -269,6 +281,6 @@ impl Handler<Revoke> for Session {
 
     fn handle(&mut self, message: Revoke, ctx: &mut SessionContext) {
         self.queue(message.0, ctx);
-        self.close(CloseCode::TokenRefused, ctx);
+        self.close(CloseCode::TokenRefused, ClosedBy::RevokedKey, ctx);
     }
 }

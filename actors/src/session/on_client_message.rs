@@ -1,5 +1,6 @@
 //! How a client's messages are answered: REGISTER, UNREGISTER, REFRESH (docs/protocol.md §4).
 
+use super::life_log::ClosedBy;
 use super::request::{self, PendingAnswer, Registration};
 use super::request::{PendingUnregister, Request};
 use super::{RefreshRequest, Session, SessionContext};
@@ -16,8 +17,8 @@ const TOO_MANY: &str = "the session has as many subscriptions as the node allows
 
 /// Says CONNECTED.
 pub fn on_open(session: &mut Session, ctx: &mut SessionContext) {
-    let id = session.reference;
-    let session_id = format!("{}-{:x}-{:x}-{:x}", ctx.settings.node, id.worker, id.slot, id.generation);
+    session.log_connected(ctx);
+    let session_id = session.reference.public_id(&ctx.settings.node);
     let greeting = messages::connected(&session_id, &ctx.settings.node, ctx.settings.ping_seconds);
     session.queue(frame::text_frame(&greeting), ctx);
 }
@@ -25,7 +26,7 @@ pub fn on_open(session: &mut Session, ctx: &mut SessionContext) {
 /// Answers one message.
 pub fn on_client_message(session: &mut Session, message: Event<'_>, ctx: &mut SessionContext) {
     let Event::Text(text) = message else {
-        return session.close(CloseCode::Unsupported, ctx);
+        return session.close(CloseCode::Unsupported, ClosedBy::ProtocolError, ctx);
     };
     match messages::read_client_message(text) {
         Ok(ClientMessage::Register { guid, entries }) => {
@@ -36,6 +37,7 @@ pub fn on_client_message(session: &mut Session, message: Event<'_>, ctx: &mut Se
         Ok(ClientMessage::Unregister { guid, entries }) => unregister(session, guid.as_deref(), &entries, ctx),
         Ok(ClientMessage::Refresh { guid, api, user }) => refresh(session, guid, api, user, ctx),
         Err(refusal) => {
+            session.log_refused_message(refusal.answer_type, refusal.error.code, ctx);
             let guid = refusal.guid.as_deref();
             let write = if refusal.has_lists() { messages::refused_lists } else { messages::errors };
             session.queue_json(&write(refusal.answer_type, guid, &refusal.error), ctx);
@@ -56,7 +58,7 @@ fn charge(session: &mut Session, spent: Duration, ctx: &mut SessionContext) {
     session.register_time = session.register_time.saturating_add(u32::try_from(spent.as_micros()).unwrap_or(u32::MAX));
     if session.register_time > ctx.settings.register_milliseconds.saturating_mul(1_000) {
         ctx.counters.count_limit(Limit::RegisterMilliseconds);
-        session.close(CloseCode::TooManyMessages, ctx);
+        session.close(CloseCode::TooManyMessages, ClosedBy::Limit(Limit::RegisterMilliseconds), ctx);
     }
 }
 
@@ -65,6 +67,7 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
     if entries.len() > ctx.settings.subscriptions {
         ctx.counters.count_limit(Limit::Subscriptions);
         let error = ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY);
+        session.log_refused_message("REGISTER", error.code, ctx);
         return session.queue_json(&messages::refused_lists("REGISTER", guid, &error), ctx);
     }
     let mut registration = Registration {
@@ -79,12 +82,12 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
             Some(id) => request::add_entry(&mut registration, entry, id),
             None => {
                 ctx.counters.count_limit(Limit::Subscriptions);
-                registration.answer.refuse(entry, &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
+                registration.answer.refuse(entry.get(), &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
             }
         }
     }
     if registration.specs.is_empty() {
-        session.queue_json(&registration.answer.write(&[]), ctx);
+        session.answer_register(registration.answer, &[], ctx);
     } else {
         session.subscriptions.depart(registration.specs.len());
         ctx.requests.push(Request::Subscribe(registration));
@@ -94,12 +97,13 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
 fn unregister(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ctx: &mut SessionContext) {
     if entries.len() > ctx.settings.subscriptions {
         let error = ErrorBody::new(ErrorCode::NotRegistered, "a session never has so many subscriptions");
+        session.log_refused_message("UNREGISTER", error.code, ctx);
         return session.queue_json(&messages::refused_lists("UNREGISTER", guid, &error), ctx);
     }
     let mut answer = PendingUnregister { guid: guid.map(Box::from), valid: Vec::new(), invalid: Vec::new() };
     let mut ids = Vec::new();
     for entry in entries {
-        match read_event_id(entry).and_then(|id| session.subscriptions.remove(id)) {
+        match read_event_id(entry.get()).and_then(|id| session.subscriptions.remove(id)) {
             Some(id) => {
                 ids.push(id);
                 answer.valid.push(entry.get().to_owned());
@@ -111,20 +115,21 @@ fn unregister(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], 
         }
     }
     if ids.is_empty() {
-        session.queue_json(&answer.write(), ctx);
+        session.answer_unregister(&answer, ctx);
     } else {
         // Answered by the registry, behind everything that it has told already.
         ctx.requests.push(Request::Unsubscribe { session: session.reference, ids, answer: Some(Box::new(answer)) });
     }
 }
 
-fn read_event_id(entry: &RawValue) -> Option<EventId> {
+/// Reads the `eventId` of an entry.
+pub(super) fn read_event_id(entry: &str) -> Option<EventId> {
     #[derive(Deserialize)]
     struct Named<'a> {
         #[serde(borrow, rename = "eventId")]
         event_id: &'a RawValue,
     }
-    let named: Named<'_> = messages::read_object(entry.get())?;
+    let named: Named<'_> = messages::read_object(entry)?;
     let text = messages::read_string(named.event_id)?;
     let id: u32 = text.parse().ok()?;
     // One spelling an id: "+7" and "007" name nothing.
@@ -142,6 +147,7 @@ fn refresh(
 ) {
     if api.is_none() && user.is_none() {
         let error = ErrorBody::new(ErrorCode::TokenMissing, "send at least one of the two tokens");
+        session.log_refused_message("REFRESH", error.code, ctx);
         return session.queue_json(&messages::errors("REFRESH", guid.as_deref(), &error), ctx);
     }
     ctx.refreshes.push(RefreshRequest {

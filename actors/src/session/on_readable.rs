@@ -1,5 +1,6 @@
 //! What a session does with bytes that came: read them, make events of them, hand on the messages.
 
+use super::life_log::ClosedBy;
 use super::{Phase, Session, SessionContext};
 use crate::counters::{CloseCause, Limit};
 use crate::protocol::codes::CloseCode;
@@ -106,11 +107,14 @@ impl Session {
         let result = reader.feed(bytes, ctx.settings.message_bytes, &mut |event| self.on_event(event, ctx));
         self.reader = reader;
         if let Err(error) = result {
-            if error.close_code() == CloseCode::TooBig {
+            let by = if error.close_code() == CloseCode::TooBig {
                 ctx.counters.count_limit(Limit::MessageBytes);
-            }
+                ClosedBy::Limit(Limit::MessageBytes)
+            } else {
+                ClosedBy::ProtocolError
+            };
             match self.phase {
-                Phase::Open => self.close(error.close_code(), ctx),
+                Phase::Open => self.close(error.close_code(), by, ctx),
                 // The peer lost the thread after our goodbye: there is no other one to wait for.
                 _ => self.enter(Phase::Discarding, ctx),
             }
@@ -127,7 +131,7 @@ impl Session {
         }
         if !self.is_within_rate(ctx) {
             ctx.counters.count_limit(Limit::MessagesPerSecond);
-            self.close(CloseCode::TooManyMessages, ctx);
+            self.close(CloseCode::TooManyMessages, ClosedBy::Limit(Limit::MessagesPerSecond), ctx);
             return ControlFlow::Break(());
         }
         match event {
@@ -146,6 +150,7 @@ impl Session {
             let code = close.map_or(CloseCode::Normal.as_u16(), |close| close.code);
             let ours = CloseCode::ALL.into_iter().find(|ours| ours.as_u16() == code);
             self.ending = Some(ours.map_or(CloseCause::OtherCode, CloseCause::Code));
+            self.log_close(code, "", &ClosedBy::Peer, ctx);
             self.release_subscriptions(ctx);
             self.phase = Phase::Finishing;
             let echo = close.map_or(Bytes::from_static(EMPTY_CLOSE), |close| frame::close_frame(close.code, ""));

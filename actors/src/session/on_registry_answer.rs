@@ -49,7 +49,7 @@ impl Handler<Subscribed> for Session {
             }
         }
         if self.phase == Phase::Open {
-            self.queue_json(&message.answer.write(&message.results), ctx);
+            self.answer_register(message.answer, &message.results, ctx);
         } else {
             // The goodbye came first: what the registry has just taken must not outlive it.
             self.release_subscriptions(ctx);
@@ -69,7 +69,7 @@ impl Handler<RegisterAnswered> for Session {
     type Result = ();
 
     fn handle(&mut self, message: RegisterAnswered, ctx: &mut SessionContext) {
-        self.queue_json(&message.0.write(&[]), ctx);
+        self.answer_register(message.0, &[], ctx);
     }
 }
 
@@ -77,7 +77,7 @@ impl Handler<Unsubscribed> for Session {
     type Result = ();
 
     fn handle(&mut self, message: Unsubscribed, ctx: &mut SessionContext) {
-        self.queue_json(&message.0.write(), ctx);
+        self.answer_unregister(&message.0, ctx);
     }
 }
 
@@ -86,7 +86,7 @@ impl Handler<TokensVerified> for Session {
 
     fn handle(&mut self, message: TokensVerified, ctx: &mut SessionContext) {
         let guid = message.guid.as_deref();
-        match message.result {
+        match &message.result {
             Ok(refreshed) => {
                 self.grant.api = refreshed.api.unwrap_or(self.grant.api);
                 self.grant.user_token = refreshed.user.unwrap_or(self.grant.user_token);
@@ -94,10 +94,33 @@ impl Handler<TokensVerified> for Session {
                 if expires_at < self.due_at {
                     ctx.expiring.push(self.reference);
                 }
+                self.log_refresh(&message.result, expires_at, ctx);
                 self.queue_json(&messages::refreshed(guid, expires_at), ctx);
             }
-            Err(error) => self.queue_json(&messages::errors("REFRESH", guid, &error), ctx),
+            Err(error) => {
+                self.log_refresh(&message.result, self.due_at, ctx);
+                self.queue_json(&messages::errors("REFRESH", guid, error), ctx);
+            }
         }
+    }
+}
+
+impl Session {
+    /// Answers a REGISTER. `results` are those of the entries that the registry was asked about.
+    pub(super) fn answer_register(
+        &mut self,
+        answer: PendingAnswer,
+        results: &[SubscribeResult],
+        ctx: &mut SessionContext,
+    ) {
+        self.log_register(&answer, results, ctx);
+        self.queue_json(&answer.write(results), ctx);
+    }
+
+    /// Answers an UNREGISTER.
+    pub(super) fn answer_unregister(&mut self, answer: &PendingUnregister, ctx: &mut SessionContext) {
+        self.log_unregister(answer, ctx);
+        self.queue_json(&answer.write(), ctx);
     }
 }
 

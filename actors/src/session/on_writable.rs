@@ -1,5 +1,6 @@
 //! Writes queued frames to the socket at the end of a turn, and closes the session if the peer reads too slowly.
 
+use super::life_log::ClosedBy;
 use super::outbox::{Flushed, Released};
 use super::{Deliver, Phase, Session, SessionContext};
 use crate::counters::Limit;
@@ -110,7 +111,7 @@ impl Session {
             ctx.account(released);
         }
         ctx.counters.count_limit(limit);
-        self.close(CloseCode::TooSlow, ctx);
+        self.close(CloseCode::TooSlow, ClosedBy::Limit(limit), ctx);
     }
 
     fn flush(&mut self, ctx: &mut SessionContext) {

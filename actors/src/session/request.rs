@@ -1,5 +1,6 @@
 //! A REGISTER on its way: each entry read and judged alone, then kept until the registry has answered.
 
+use super::on_client_message::read_event_id;
 use crate::condition::selection::Selection;
 use crate::condition::{Condition, ConditionError};
 use crate::ids::SessionRef;
@@ -53,6 +54,11 @@ pub struct PendingUnregister {
 }
 
 impl PendingUnregister {
+    /// The ids of the removed subscriptions, for a log line.
+    pub fn event_ids(&self) -> Vec<String> {
+        self.valid.iter().filter_map(|entry| read_event_id(entry)).map(|id| id.to_string()).collect()
+    }
+
     /// Writes the answer.
     pub fn write(&self) -> Vec<u8> {
         messages::answer_lists("UNREGISTER", self.guid.as_deref(), &self.valid, &self.invalid)
@@ -75,6 +81,8 @@ pub struct PendingAnswer {
     /// For each spec: the client's entry, and whether it asked to recover.
     entries: Vec<(Box<str>, EventId, bool)>,
     invalid: Vec<String>,
+    /// The codes of the entries in `invalid`, in the same order.
+    refused: Vec<ErrorCode>,
 }
 
 /// What became of one spec: the id that the session keeps, or why the registry could not take it.
@@ -91,9 +99,7 @@ impl Registration {
                     self.specs.push(spec);
                     self.answer.entries.push(entry);
                 }
-                Err(error) => {
-                    self.answer.invalid.push(messages::extend_entry(&entry.0, &messages::error_member(&error)))
-                }
+                Err(error) => self.answer.refuse(&entry.0, &error),
             }
         }
         before - self.specs.len()
@@ -103,17 +109,34 @@ impl Registration {
 impl PendingAnswer {
     /// An answer without entries.
     pub fn new(guid: Option<&str>) -> PendingAnswer {
-        PendingAnswer { guid: guid.map(Box::from), entries: Vec::new(), invalid: Vec::new() }
+        PendingAnswer { guid: guid.map(Box::from), entries: Vec::new(), invalid: Vec::new(), refused: Vec::new() }
     }
 
     /// Adds an entry that is refused.
-    pub fn refuse(&mut self, entry: &RawValue, error: &ErrorBody) {
-        self.invalid.push(messages::extend_entry(entry.get(), &messages::error_member(error)));
+    pub fn refuse(&mut self, entry: &str, error: &ErrorBody) {
+        self.refused.push(error.code);
+        self.invalid.push(messages::extend_entry(entry, &messages::error_member(error)));
     }
 
     /// The event ids of the good entries, in order.
     pub fn event_ids(&self) -> impl Iterator<Item = EventId> + '_ {
         self.entries.iter().map(|(_, id, _)| *id)
+    }
+
+    /// For a log line: `EVENT_ID:EVENT` of the accepted entries, and `EVENT:CODE` of the refused ones. An entry without a
+    /// valid event name has its code only.
+    pub fn names(&self, results: &[SubscribeResult]) -> (Vec<String>, Vec<String>) {
+        let (mut accepted, mut refused) = (Vec::new(), Vec::new());
+        for (entry, code) in self.invalid.iter().zip(&self.refused) {
+            refused.push(refused_name(entry, *code));
+        }
+        for ((entry, id, _), result) in self.entries.iter().zip(results) {
+            match result {
+                Ok(_) => accepted.push(format!("{id}:{}", read_event_name(entry).unwrap_or_default())),
+                Err(code) => refused.push(refused_name(entry, *code)),
+            }
+        }
+        (accepted, refused)
     }
 
     /// Writes the answer; `results` are those of the good entries, in order.
@@ -167,7 +190,7 @@ pub fn add_entry(registration: &mut Registration, raw: &RawValue, id: EventId) {
             registration.specs.push(spec);
             registration.answer.entries.push((raw.get().into(), id, recovers));
         }
-        Err(error) => registration.answer.refuse(raw, &error),
+        Err(error) => registration.answer.refuse(raw.get(), &error),
     }
 }
 
@@ -191,6 +214,24 @@ fn read_entry(raw: &RawValue, event_id: EventId) -> Result<(SubscriptionSpec, bo
     let recovers = present(entry.recover).map(check_recover).transpose()?.is_some();
     let delivery = Delivery { event_id, selection, with_data };
     Ok((SubscriptionSpec { event: event.as_ref().into(), condition, delivery }, recovers))
+}
+
+/// The event that an entry names, if it is a valid name.
+fn read_event_name(entry: &str) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named<'a> {
+        #[serde(borrow, rename = "apiName")]
+        event: &'a RawValue,
+    }
+    let named: Named<'_> = messages::read_object(entry)?;
+    messages::read_string(named.event).filter(|name| is_event_name(name)).map(|name| name.into_owned())
+}
+
+fn refused_name(entry: &str, code: ErrorCode) -> String {
+    match read_event_name(entry) {
+        Some(event) => format!("{event}:{}", code.as_str()),
+        None => code.as_str().to_owned(),
+    }
 }
 
 /// What an event may be called, as a sentence.

@@ -10,7 +10,10 @@ const ENTRIES = { "@carillon/client": "index", "@carillon/client/emitter": "emit
 
 const INTRODUCTION = `# API of @carillon/client
 
-Generated from the types by \`npm run api\`. How to use it stands in the [README](../README.md).
+Generated from the types by \`npm run api\`. The [README](../README.md) explains how to use it.
+
+**A condition is a filter, not a permission.** The client chooses it, so it protects nothing. The broker's page
+\`docs/security.md\` says how to secure events.
 `;
 
 function textOf(declaration) {
@@ -45,6 +48,6 @@ for (const [name, file] of Object.entries(files)) {
 if (!process.argv.includes("--check")) {
   writeFileSync(PAGE, page);
 } else if (readFileSync(PAGE, "utf8") !== page) {
-  console.error("docs/api.md is not what the types say: run npm run api");
+  console.error("docs/api.md does not match the types: run npm run api");
   process.exitCode = 1;
 }

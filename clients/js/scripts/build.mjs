@@ -1,4 +1,4 @@
-// Builds dist/: one file for each entry and module system, and the types beside it.
+// Builds dist/: one file for each entry and module system, the types beside it, and one file for a script tag.
 
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
@@ -7,6 +7,7 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:f
 const ROOT = new URL("..", import.meta.url).pathname;
 process.chdir(ROOT);
 rmSync("dist", { recursive: true, force: true });
+cpSync("../../LICENSE", "LICENSE");
 
 /** Names of what the files of the client call among themselves, made short; no name of the published API is like them. */
 const INTERNAL = /^(on[A-Z]\w*|owner|endAll|forgetListeners|abandon|probe|cancel|pace|lasted|retryAfter)$/;
@@ -27,14 +28,26 @@ for (const [format, folder, type] of [["esm", "esm", "module"], ["cjs", "cjs", "
   writeFileSync(`dist/${folder}/package.json`, `{"type":"${type}"}\n`);
 }
 
-writeFileSync("dist/cjs/index.js", commonJs(readFileSync("dist/esm/index.js", "utf8")));
+const client = partsOf(readFileSync("dist/esm/index.js", "utf8"));
+writeFileSync("dist/cjs/index.js", commonJs(client));
+writeFileSync("dist/carillon.min.js", scriptTag(client));
 
-/** A module that imports nothing, as CommonJS: without the helpers of esbuild, which weigh a thirtieth of the client. */
-function commonJs(module) {
+/** The code of a module that imports nothing, and its exports as pairs of public name and local name. */
+function partsOf(module) {
   const [exported, names] = /export\{([^}]*)\};\n$/.exec(module);
-  const members = names.split(",").map((name) => name.replace(/(\S+) as (\S+)/, "exports.$2=$1"));
+  const exports = names.split(",").map((name) => name.split(" as ").reverse());
+  return { code: module.slice(0, -exported.length), exports };
+}
+
+/** CommonJS without the helpers of esbuild, which are a thirtieth of the client's size. */
+function commonJs({ code, exports }) {
   const head = '"use strict";Object.defineProperty(exports,"__esModule",{value:!0});';
-  return `${head}${module.slice(0, -exported.length)}${members.join(";")};\n`;
+  return `${head}${code}${exports.map(([name, local]) => `exports.${name}=${local};`).join("")}\n`;
+}
+
+/** A script whose only global is the class `Carillon`. */
+function scriptTag({ code, exports }) {
+  return `"use strict";var Carillon=(()=>{${code}return ${Object.fromEntries(exports).Carillon}})();\n`;
 }
 
 execFileSync("node_modules/.bin/tsc", ["--emitDeclarationOnly", "--outDir", "dist/esm"], { stdio: "inherit" });

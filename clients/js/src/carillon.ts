@@ -25,7 +25,6 @@ const LEAST_PAUSE_MS = 1_000;
 export class Carillon extends Events<CarillonEvents> {
   #url: string;
   #options: CarillonOptions;
-  #Socket: WebSocketConstructor;
   #state: ConnectionState = { status: "connecting" };
   #session: Session | undefined;
   #registrations = new Registrations();
@@ -42,14 +41,14 @@ export class Carillon extends Events<CarillonEvents> {
   #onClosed: ((closeCode?: number, message?: string) => void) | undefined;
   #release: () => void;
 
-  /** Connects at once. `url` is that of the broker: `wss://…`, or `https://…` for the same. */
+  /**
+   * Connects at once. `url` is the broker's address: `wss://…`, or `https://…` for the same. Without a WebSocket, as in
+   * server-side rendering, it does not throw: the state becomes `disconnected` with the error `NO_WEBSOCKET`.
+   */
   constructor(url: string | URL, options: CarillonOptions) {
     super();
     this.#url = new URL(url).href.replace(/^http/, "ws");
     this.#options = options;
-    const Socket = options.WebSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
-    if (!Socket) throw new TypeError("there is no WebSocket here: pass one in the options, such as that of the package ws");
-    this.#Socket = Socket;
     this.#tokens = new TokenKeeper(options.tokens, (error) => this.emit("problem", error));
     const release = watchEnvironment((isOnline) => this.#onAwake(isOnline));
     const onAbort = () => void this.close();
@@ -112,7 +111,10 @@ export class Carillon extends Events<CarillonEvents> {
     const isCurrent = () => attempt === this.#attempt && !this.#endReason;
     this.#attemptedAt = Date.now();
     this.#become({ status: "connecting" });
-    if (!isCurrent()) return; // a listener has closed it
+    const Socket = this.#options.WebSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
+    if (!Socket) await undefined; // the application can add its listeners first
+    if (!isCurrent()) return; // a listener closed it
+    if (!Socket) return this.#stopWith(1006, "NO_WEBSOCKET", "there is no WebSocket here: pass one in the options, such as that of the package ws");
     let tokens: Tokens | null;
     try {
       tokens = await this.#tokens.current();
@@ -122,16 +124,13 @@ export class Carillon extends Events<CarillonEvents> {
       return;
     }
     if (!isCurrent()) return;
-    if (!tokens) {
-      const error = new CarillonError("NO_TOKENS", "tokens() gave none");
-      return this.#stop({ closeCode: 4401, message: error.message, error });
-    }
-    this.#session = this.#openSession(tokens);
+    if (!tokens) return this.#stopWith(4401, "NO_TOKENS", "tokens() gave none");
+    this.#session = this.#openSession(Socket, tokens);
   }
 
-  #openSession(tokens: Tokens): Session {
+  #openSession(Socket: WebSocketConstructor, tokens: Tokens): Session {
     const { headers = false, parse = JSON.parse } = this.#options;
-    const open = () => openSocket(this.#Socket, this.#url, tokens, headers);
+    const open = () => openSocket(Socket, this.#url, tokens, headers);
     const session: Session = new Session(open, parse, {
       onConnected: (sessionId, node) => {
         if (this.#endReason) return;
@@ -200,6 +199,10 @@ export class Carillon extends Events<CarillonEvents> {
     this.#session?.abandon();
     this.#session = undefined;
     void this.#open();
+  }
+
+  #stopWith(closeCode: number, code: string, message: string): void {
+    this.#stop({ closeCode, message, error: new CarillonError(code, message) });
   }
 
   /** It is over without the application's doing. */

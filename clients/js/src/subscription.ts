@@ -5,7 +5,10 @@ import type { Position } from "./wire.js";
 
 /** What to hear of an event. */
 export interface SubscriptionOptions {
-  /** Criteria over the event data, as a MongoDB query; without them every emit of the event is told. */
+  /**
+   * Criteria over the event data, as a MongoDB query. Without them every emit of the event is delivered. A condition is a
+   * filter, not a permission.
+   */
   condition?: Record<string, unknown>;
   /** Which fields to tell, as a MongoDB projection. */
   select?: Record<string, 0 | 1 | boolean>;

@@ -30,6 +30,7 @@ carillon.on("state", ({ status, willRetry }) => {
   document.querySelector("#state").textContent = status === "disconnected" && !willRetry ? "logged out" : status;
 });
 
+// A condition is a filter, not a permission: docs/security.md says how to secure events.
 const orders = carillon.subscribe("order-updates", { condition: { recipientId: "u42" }, select: { order_no: 1, status: 1 } });
 orders.on("registered", fetchOrders);
 orders.on("notification", show);

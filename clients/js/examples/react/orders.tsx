@@ -21,6 +21,7 @@ async function tokens() {
 function Orders({ carillon, recipientId }: { carillon: Carillon; recipientId: string }) {
   const connection = useConnection(carillon);
   const [orders, setOrders] = useState<Order[]>([]);
+  // A condition is a filter, not a permission: docs/security.md says how to secure events.
   const { state, gaps, error } = useSubscription<Order>(carillon, "order-updates", {
     condition: { recipientId },
     select: { order_no: 1, status: 1 },

@@ -66,10 +66,16 @@ async function firstPage() {
   return { html: blocks("html")[0], shell: blocks("sh") };
 }
 
-/** Runs lines of the README in the repository, but with a folder of the test's own for /tmp. Nothing is fetched or built anew. */
-function runLines(lines, folder) {
-  const environment = { npm_config_ignore_scripts: "true", npm_config_offline: "true", npm_config_audit: "false", npm_config_cache: join(folder, "cache") };
-  const text = lines.replace(/^npm ci .*$/m, "").replaceAll("/tmp", folder);
+/** Runs lines of the README in the repository, with a folder of the test instead of /tmp. Downloads and builds nothing. */
+function runLines(lines, folder, variables = {}) {
+  const environment = {
+    npm_config_ignore_scripts: "true",
+    npm_config_offline: "true",
+    npm_config_audit: "false",
+    npm_config_cache: join(folder, "cache"),
+    ...variables,
+  };
+  const text = lines.replace(/^(npm ci|eval "\$\(cargo) .*$/gm, "").replaceAll("/tmp", folder);
   const options = { cwd: fileURLToPath(file("../..")), env: { ...process.env, ...environment }, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] };
   return execFileSync("bash", ["-euc", text], options);
 }
@@ -78,17 +84,18 @@ test("from npm pack to the first notification, by the README's own lines and pag
   const broker = await Broker.start(t);
   const { api, user } = broker.tokens("u42");
   const filledIn = (text) => text.replace("127.0.0.1:8080", broker.address).replace("API_TOKEN", api).replace("USER_TOKEN", user);
+  const variables = { API_TOKEN: api, USER_TOKEN: user };
   const folder = await mkdtemp(join(tmpdir(), "carillon-first-page-"));
   t.after(() => rm(folder, { recursive: true, force: true }));
-  const { html, shell: [install, tell] } = await firstPage();
+  const { html, shell: [install, emitLine] } = await firstPage();
   assert.ok(html.trim().split("\n").length <= 20, "a page of at most 20 lines");
-  runLines(install, folder);
+  assert.match(runLines(install, folder, variables), new RegExp(`^${api} ${user}$`, "m"));
   const root = join(folder, "first-page");
   const client = "/node_modules/@carillon/client/dist/esm/index.js";
   const origin = await serve(t, { "/index.html": filledIn(html), [client]: pathToFileURL(join(root, client)) }, () => null);
   const { faults, lines } = await open(t, `${origin}/index.html`, { bypassCSP: true });
   await until(async () => (await subscriptionsOf(broker)) === 1);
-  assert.match(runLines(filledIn(tell), folder), /"success":true/);
+  assert.match(runLines(emitLine.replace("127.0.0.1:8080", broker.address), folder, variables), /"success":true/);
   await until(async () => (await lines()).length === 1);
   assert.deepEqual(await lines(), ["1001: SHIPPED"]);
   assert.deepEqual(faults, []);

@@ -66,6 +66,34 @@ describe("opening", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("without a WebSocket the constructor does not throw, and the state names the error", async () => {
+    vi.stubGlobal("WebSocket", undefined);
+    const { carillon, states, tokens } = setUp({ WebSocket: undefined });
+    const subscription = carillon.subscribe("orders");
+    expect(carillon.state).toEqual({ status: "connecting" });
+    await settle();
+    expect(states).toMatchObject([{ status: "disconnected", willRetry: false, reason: { error: { code: "NO_WEBSOCKET" } } }]);
+    expect(states[0]).toMatchObject({ reason: { message: expect.stringContaining("package ws") } });
+    expect(subscription.state).toBe("ended");
+    expect(tokens).not.toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("a client without a WebSocket that is closed at once reports no error", async () => {
+    vi.stubGlobal("WebSocket", undefined);
+    const { carillon, states } = setUp({ WebSocket: undefined });
+    await carillon.close();
+    expect(states).toEqual([{ status: "disconnected", willRetry: false, reason: { closeCode: 1000, message: "closed by the application" } }]);
+  });
+
+  test("a global WebSocket that is installed after the import is used", async () => {
+    const node = new FakeNode();
+    vi.stubGlobal("WebSocket", node.WebSocket);
+    const { carillon } = setUp({ WebSocket: undefined }, node);
+    await settle();
+    expect(carillon.state.status).toBe("connected");
+  });
+
   test("a URL that is none is refused at once", () => {
     expect(() => setUp({})).not.toThrow();
     expect(() => new (setUp().carillon.constructor as never as new (url: string, options: object) => unknown)("nope", {})).toThrow(TypeError);

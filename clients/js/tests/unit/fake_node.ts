@@ -147,6 +147,7 @@ export function useFakeClock(): void {
   afterEach(() => {
     vi.useRealTimers();
     vi.restoreAllMocks();
+    vi.unstubAllGlobals();
   });
 }
 

@@ -9,7 +9,7 @@ use super::error::HttpError;
 use super::handshake::Handshake;
 use crate::auth::{ApiToken, Scope, TokenError, UserToken};
 use crate::catalogue::KeyUse;
-use crate::metrics::Upgrade;
+use crate::metrics::UpgradeOutcome;
 use actix::Addr;
 use actix_codec::Framed;
 use actix_http::{Request, StatusCode, h1, header};
@@ -46,7 +46,7 @@ pub async fn on_upgrade(
     let admitted = if has_bare_line_feed { Err(HttpError::bare_line_feed()) } else { admit(app_state, &request).await };
     match admitted {
         Ok(Admitted { handshake, outcome, identity, connection_slot }) => {
-            app_state.metrics.count_upgrade(Upgrade::of_outcome(&outcome));
+            app_state.metrics.count_upgrade(UpgradeOutcome::of_handshake(&outcome));
             handshake.write_answer(&mut head);
             let mut early = parts.read_buf;
             early.unsplit(unread);
@@ -55,7 +55,7 @@ pub async fn on_upgrade(
             Ok(())
         }
         Err(error) => {
-            app_state.metrics.count_upgrade(Upgrade::of_status(error.status));
+            app_state.metrics.count_upgrade(UpgradeOutcome::of_status(error.status));
             let (status, code) = (error.status.as_u16(), error.code.as_str());
             log::debug!(status, code, address = address_text(&request); "an upgrade was refused");
             head.extend_from_slice(error.closing_answer().as_bytes());

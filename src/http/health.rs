@@ -2,6 +2,8 @@
 
 use super::AppState;
 use super::error::HttpError;
+use crate::metrics::Format;
+use actix_web::http::header::{Accept, Header as _};
 use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse, web};
 use actors::protocol::codes::ErrorCode;
@@ -28,17 +30,15 @@ pub async fn ready(app_state: web::Data<AppState>) -> HttpResponse {
     HttpResponse::Ok().json(json!({"status": "ready"}))
 }
 
-/// `GET /metrics`: OpenMetrics text.
-pub async fn metrics(app_state: web::Data<AppState>) -> HttpResponse {
-    match app_state.metrics.text() {
-        Ok(text) => {
-            HttpResponse::Ok().content_type("application/openmetrics-text; version=1.0.0; charset=utf-8").body(text)
-        }
-        Err(error) => {
-            log::error!(cause:% = error; "the metrics page can't be written");
-            HttpResponse::InternalServerError().finish()
-        }
-    }
+/// `GET /metrics`, in the format that the client accepts. The page is written on a blocking thread, as it reads `/proc`.
+pub async fn metrics(app_state: web::Data<AppState>, request: HttpRequest) -> HttpResponse {
+    let format = Accept::parse(&request).map_or(Format::Prometheus, |accept| Format::accepted_by(&accept));
+    let page = web::block(move || app_state.metrics.page(format)).await;
+    let Ok(Ok(page)) = page else {
+        log::error!("the page of metrics cannot be written");
+        return HttpResponse::InternalServerError().finish();
+    };
+    HttpResponse::Ok().content_type(format.content_type()).insert_header((header::VARY, "Accept")).body(page)
 }
 
 /// The page that a browser gets at `/`.

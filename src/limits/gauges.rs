@@ -10,8 +10,6 @@ use super::{SystemFiles, TcpMemory};
 pub enum Gauge {
     /// The most sessions that the node takes.
     SessionLimit,
-    /// Resident memory of this process, in bytes.
-    ResidentBytes,
     /// Memory that TCP has taken, all sockets of the machine (or of the container) together, in bytes.
     TcpMemoryBytes,
     /// Memory that TCP may take, in bytes.
@@ -41,7 +39,6 @@ impl SystemGauges {
         let pages = |pages: u64| pages.saturating_mul(page_bytes());
         [
             (Gauge::SessionLimit, Some(self.session_limit)),
-            (Gauge::ResidentBytes, files.text("proc/self/statm").as_deref().and_then(resident_pages).map(pages)),
             (Gauge::TcpMemoryBytes, files.text("proc/net/sockstat").as_deref().and_then(tcp_pages).map(pages)),
             (Gauge::TcpMemoryLimitBytes, TcpMemory::read(files).map(|memory| pages(memory.high))),
             (Gauge::TrackedConnections, files.number("proc/sys/net/netfilter/nf_conntrack_count")),
@@ -50,11 +47,6 @@ impl SystemGauges {
         .into_iter()
         .filter_map(|(gauge, value)| Some((gauge, value?)))
     }
-}
-
-/// The second number of `/proc/self/statm`.
-fn resident_pages(statm: &str) -> Option<u64> {
-    number(statm.split_whitespace().nth(1)?)
 }
 
 /// The pages of the line `TCP: inuse 2 orphan 0 tw 2 alloc 2 mem 147` of `/proc/net/sockstat`.
@@ -71,7 +63,6 @@ mod tests {
     #[test]
     fn what_the_system_tells_is_shown_in_bytes_and_counts() {
         let folder = Folder::with(&[
-            ("proc/self/statm", "9000 250 100 5 0 700 0\n"),
             ("proc/net/sockstat", "sockets: used 14\nTCP: inuse 2 orphan 0 tw 2 alloc 2 mem 147\nUDP: inuse 0 mem 3\n"),
             ("proc/sys/net/ipv4/tcp_mem", "1\t2\t3\n"),
             ("proc/sys/net/netfilter/nf_conntrack_count", "17\n"),
@@ -80,7 +71,6 @@ mod tests {
         let read: Vec<_> = SystemGauges::new(folder.files().clone(), 18_622).read().collect();
         let expected = [
             (Gauge::SessionLimit, 18_622),
-            (Gauge::ResidentBytes, 250 * page_bytes()),
             (Gauge::TcpMemoryBytes, 147 * page_bytes()),
             (Gauge::TcpMemoryLimitBytes, 3 * page_bytes()),
             (Gauge::TrackedConnections, 17),
@@ -92,7 +82,7 @@ mod tests {
     #[test]
     fn what_it_does_not_tell_is_left_out() {
         for odd in ["", "TCP:", "TCP: mem", "TCP: inuse 1 mem x", "UDP: mem 3"] {
-            let folder = Folder::with(&[("proc/net/sockstat", odd), ("proc/self/statm", odd)]);
+            let folder = Folder::with(&[("proc/net/sockstat", odd)]);
             let read: Vec<_> = SystemGauges::new(folder.files().clone(), 1).read().collect();
             assert_eq!(read, [(Gauge::SessionLimit, 1)], "{odd}");
         }

@@ -29,6 +29,7 @@ mod layers;
 mod limits_met;
 mod logs;
 mod messages;
+mod metrics;
 mod mongodb;
 mod notifications;
 mod operation;

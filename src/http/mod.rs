@@ -8,7 +8,7 @@
 //! | `POST /v1/projects/{project}/disconnect-user`, `revoke-key`, `GET …/keys` | [`admin`] |
 //! | `POST /api/system-api/{project}/disconnect-user-ws`, `revoke-key-ws`, `GET …/list-keys-ws` | [`admin`] |
 //! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
-//! | `GET /try` and its files | [`console`] |
+//! | `GET /try` and its files, unless `http.try_page` is false | [`console`] |
 //!
 //! What comes in is checked here and translated for the actors; what they answer is translated back. No driver is named
 //! in this folder.
@@ -38,7 +38,7 @@ use crate::auth::Authenticator;
 use crate::catalogue::Catalogue;
 use crate::limits::{SystemFiles, SystemGauges};
 use crate::metrics::Metrics;
-use crate::settings::Settings;
+use crate::settings::{HttpSettings, Settings};
 use actix::Addr;
 use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};
@@ -140,9 +140,9 @@ const DISCONNECT_USER: [&str; 2] =
 const KEYS: [&str; 2] = ["/v1/projects/{project}/keys", "/api/system-api/{project}/list-keys-ws"];
 const REVOKE_KEY: [&str; 2] = ["/v1/projects/{project}/revoke-key", "/api/system-api/{project}/revoke-key-ws"];
 
-/// All routes. Pages of `cors_origins` may make a project's calls.
-pub fn routes(config: &mut ServiceConfig, cors_origins: &[String]) {
-    let call = |paths: [&str; 2], method, to| route(&paths, method, to).wrap(cors::layer(cors_origins));
+/// All routes. Pages of the origins in `http.cors_origins` may make a project's calls.
+pub fn routes(config: &mut ServiceConfig, http: &HttpSettings) {
+    let call = |paths: [&str; 2], method, to| route(&paths, method, to).wrap(cors::layer(&http.cors_origins));
     config
         .service(call(EMIT, Method::POST, web::to(emit::emit)))
         .service(call(DISCONNECT_USER, Method::POST, web::to(admin::disconnect_user)))
@@ -153,11 +153,14 @@ pub fn routes(config: &mut ServiceConfig, cors_origins: &[String]) {
         .service(route(&["/metrics"], Method::GET, web::to(health::metrics)))
         .service(route(&["/"], Method::GET, web::to(health::product)))
         .service(route(&["/ws"], Method::GET, web::to(health::upgrade_required)))
-        .service(route(&["/try"], Method::GET, web::to(console::page)))
-        .service(route(&["/try.css"], Method::GET, web::to(console::style)))
-        .service(route(&["/try.js"], Method::GET, web::to(console::script)))
-        .service(route(&["/try/{file}"], Method::GET, web::to(console::module)))
         .default_service(web::to(health::no_route));
+    if http.try_page {
+        config
+            .service(route(&["/try"], Method::GET, web::to(console::page)))
+            .service(route(&["/try.css"], Method::GET, web::to(console::style)))
+            .service(route(&["/try.js"], Method::GET, web::to(console::script)))
+            .service(route(&["/try/{file}"], Method::GET, web::to(console::module)));
+    }
 }
 
 /// One method at a path, and HEAD where that is GET (RFC 9110 §9.3.2); any other is answered 405.

@@ -21,8 +21,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// A node's catalogue.
 pub(super) struct OpenCatalogue {
     pub catalogue: Arc<dyn Catalogue>,
-    /// Whether this start made the project `demo`.
-    pub is_first_start: bool,
     _attempts: Option<Attempts>,
 }
 
@@ -40,8 +38,8 @@ pub(super) async fn open_catalogue(settings: &Settings) -> Result<OpenCatalogue,
     match settings.catalogue.kind {
         CatalogueKind::Embedded => {
             let catalogue = EmbeddedCatalogue::open(&settings.data.dir)?;
-            let is_first_start = settings.catalogue.demo && catalogue.ensure_demo().await?;
-            Ok(OpenCatalogue { catalogue: Arc::new(catalogue), is_first_start, _attempts: None })
+            make_demo(&catalogue, settings).await?;
+            Ok(OpenCatalogue { catalogue: Arc::new(catalogue), _attempts: None })
         }
         CatalogueKind::Mongodb => open_mongo(settings).await,
     }
@@ -49,8 +47,8 @@ pub(super) async fn open_catalogue(settings: &Settings) -> Result<OpenCatalogue,
 
 async fn open_mongo(settings: &Settings) -> Result<OpenCatalogue, CatalogueError> {
     let catalogue = Arc::new(LateCatalogue::default());
-    let (is_first_start, attempts) = match catalogue.reach(settings).await {
-        Ok(made_demo) => (made_demo, None),
+    let attempts = match catalogue.reach(settings).await {
+        Ok(()) => None,
         Err(error @ CatalogueError::Address(_)) => return Err(error),
         Err(error) => {
             log::warn!(
@@ -58,10 +56,18 @@ async fn open_mongo(settings: &Settings) -> Result<OpenCatalogue, CatalogueError
                 "the catalogue can't be reached; the node is not ready and keeps trying"
             );
             let attempts = keep_trying(Arc::clone(&catalogue), settings.clone());
-            (false, Some(Attempts(tokio::spawn(attempts))))
+            Some(Attempts(tokio::spawn(attempts)))
         }
     };
-    Ok(OpenCatalogue { catalogue, is_first_start, _attempts: attempts })
+    Ok(OpenCatalogue { catalogue, _attempts: attempts })
+}
+
+/// Makes the project `demo` if the settings ask for it and the catalogue is empty.
+async fn make_demo(catalogue: &dyn Catalogue, settings: &Settings) -> Result<(), CatalogueError> {
+    if settings.catalogue.demo && catalogue.ensure_demo().await? {
+        log::info!("created the project demo; `carillon token env` prints tokens for it");
+    }
+    Ok(())
 }
 
 async fn keep_trying(catalogue: Arc<LateCatalogue>, settings: Settings) {
@@ -70,8 +76,7 @@ async fn keep_trying(catalogue: Arc<LateCatalogue>, settings: Settings) {
         tokio::time::sleep(pause).await;
         pause = LONGEST_PAUSE.min(pause * 2);
         match catalogue.reach(&settings).await {
-            Ok(false) => return,
-            Ok(true) => return log::info!("created the project demo; `carillon token` signs tokens for it"),
+            Ok(()) => return,
             // At the second, fourth, eighth … attempt: an outage of an hour takes twelve lines.
             Err(error) if attempt.is_power_of_two() => {
                 log::warn!(attempt, cause:% = error; "the catalogue still can't be reached");
@@ -86,18 +91,18 @@ async fn keep_trying(catalogue: Arc<LateCatalogue>, settings: Settings) {
 struct LateCatalogue(OnceLock<MongoCatalogue>);
 
 impl LateCatalogue {
-    /// Connects, migrates and makes the demo; answers whether this call made it.
-    async fn reach(&self, settings: &Settings) -> Result<bool, CatalogueError> {
+    /// Connects, migrates and makes the project `demo`.
+    async fn reach(&self, settings: &Settings) -> Result<(), CatalogueError> {
         let mongodb = &settings.catalogue.mongodb;
         let catalogue = MongoCatalogue::connect(&mongodb.uri, &mongodb.database).await?;
         for name in catalogue.migrate().await? {
             log::info!(migration:% = name; "applied a migration");
         }
-        let made_demo = settings.catalogue.demo && catalogue.ensure_demo().await?;
+        make_demo(&catalogue, settings).await?;
         log::info!(uri:% = mongodb.uri, database = mongodb.database; "the catalogue answers");
         // Set by one task, one attempt after the other.
         let _ = self.0.set(catalogue);
-        Ok(made_demo)
+        Ok(())
     }
 
     fn with<'a, T: Send + 'a>(

@@ -1,44 +1,62 @@
-//! What a newcomer is shown: where to click, and lines to copy that work as they stand.
+//! The text on standard output once a node with the project `demo` is ready: where to click, and commands to copy.
+//!
+//! It holds tokens only on a terminal of the machine itself, or if the operator asks for them. Standard output of a
+//! service goes to a journal, and everybody who reads the journal could use the tokens.
 
 use crate::auth::issue_both;
 use crate::catalogue::{Catalogue, ProjectName};
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
-/// How long the tokens of the block are good for.
+/// How long the printed tokens are valid.
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long a node that is not ready may take before the block says what it waits for.
+/// How long a node may take to become ready before a line says what it waits for.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How often a node that is not ready is looked at.
+/// How often the node is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Prints the block once the node is ready. A node that takes longer says first what it waits for, which `waits_for` names.
-pub async fn print_when_ready(
-    catalogue: &dyn Catalogue,
-    name: &ProjectName,
-    address: SocketAddr,
-    waits_for: impl Fn() -> Option<String>,
-) {
-    let (start, mut has_said) = (Instant::now(), false);
-    while let Some(cause) = waits_for() {
-        if !has_said && start.elapsed() >= GRACE {
-            has_said = true;
-            print(&format!("\nCarillon listens on http://{address} and is not ready: waiting for {cause}.\n"));
-        }
-        sleep(POLL).await;
-    }
-    print_block(catalogue, name, address).await;
+/// What the text says.
+pub struct DemoText {
+    /// The address that the node listens on.
+    pub address: SocketAddr,
+    /// Whether the node serves the try page.
+    pub try_page: bool,
+    /// Whether the operator asked for tokens.
+    pub asks_for_tokens: bool,
 }
 
-/// Prints the block to try, on standard output; nothing where the project or its keys are gone.
-async fn print_block(catalogue: &dyn Catalogue, name: &ProjectName, address: SocketAddr) {
-    let Ok(Some(project)) = catalogue.project(name).await else { return };
-    let Ok((api, user)) = issue_both(&project, "try", "u42", TOKEN_LIFE) else { return };
-    print(&block(&program(), reachable(address), name, &api, &user));
+impl DemoText {
+    /// Prints the text once the node is ready. If that takes longer than [`GRACE`], prints what the node waits for first.
+    pub async fn print_when_ready(&self, catalogue: &dyn Catalogue, waits_for: impl Fn() -> Option<String>) {
+        let (start, mut has_said, address) = (Instant::now(), false, self.address);
+        while let Some(cause) = waits_for() {
+            if !has_said && start.elapsed() >= GRACE {
+                has_said = true;
+                print(&format!("\nCarillon listens on http://{address} and is not ready: waiting for {cause}.\n"));
+            }
+            sleep(POLL).await;
+        }
+        print(&self.text(catalogue).await);
+    }
+
+    async fn text(&self, catalogue: &dyn Catalogue) -> String {
+        let (program, address, name) = (program(), reachable(self.address), ProjectName::demo());
+        let project = if self.shows_tokens() { catalogue.project(&name).await.ok().flatten() } else { None };
+        let tokens = project.and_then(|project| issue_both(&project, "try", "u42", TOKEN_LIFE).ok());
+        match tokens {
+            Some((api, user)) => with_tokens(&program, address, self.try_page, &api, &user),
+            None => without_tokens(&program, address, self.try_page),
+        }
+    }
+
+    fn shows_tokens(&self) -> bool {
+        let is_local = self.address.ip().to_canonical().is_loopback();
+        self.asks_for_tokens || (is_local && std::io::stdout().is_terminal())
+    }
 }
 
 fn print(text: &str) {
@@ -46,12 +64,12 @@ fn print(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-/// How this program was called, so that the lines with it can be copied too.
+/// How this program was called, so that the commands that contain it can be copied too.
 fn program() -> String {
     std::env::args_os().next().map_or_else(|| "carillon".into(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Where a browser on this machine finds a node that listens on `address`: "every address" is none to open.
+/// The address to open in a browser on this machine: the unspecified address is replaced by the loopback address.
 fn reachable(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         ip if !ip.is_unspecified() => address,
@@ -60,23 +78,28 @@ fn reachable(address: SocketAddr) -> SocketAddr {
     }
 }
 
-fn block(program: &str, address: SocketAddr, project: &ProjectName, api: &str, user: &str) -> String {
+fn without_tokens(program: &str, address: SocketAddr, try_page: bool) -> String {
+    let page = if try_page { format!("\nA page to try it:          http://{address}/try") } else { String::new() };
+    format!(
+        "\nCarillon is ready on http://{address}\n{page}\nTokens, good for a day:    eval \"$({program} token env)\"\n\n"
+    )
+}
+
+fn with_tokens(program: &str, address: SocketAddr, try_page: bool, api: &str, user: &str) -> String {
+    let page = format!("* Open this page and press Register:\n\n  http://{address}/try#api={api}&user={user}\n\n");
+    let page = if try_page { page.as_str() } else { "" };
     format!(
         r#"
-Carillon is ready. Its tokens below are good for a day.
+Carillon is ready on http://{address}. The tokens below are good for a day.
 
-1. Open this page and press Register:
+{page}* Emit an event:
 
-  http://{address}/try#api={api}&user={user}
-
-2. Emit an event; the page shows it at once:
-
-  curl -w '\n' http://{address}/api/system-api/{project}/emit-event-ws \
+  curl -w '\n' http://{address}/v1/projects/demo/events \
     -H 'content-type: application/json' \
-    -H 'x-am-authorization: {api}' \
+    -H 'authorization: Bearer {api}' \
     -d '{{"name":"order-updates","eventData":{{"recipientId":"u42","order_no":1001,"status":"SHIPPED","total":129.90}}}}'
 
-3. Hear it in JavaScript (the console of that page, or Node 22), then emit again:
+* Receive it in JavaScript (the console of a browser, or Node 22), then emit again:
 
   const socket = new WebSocket("ws://{address}/ws", ["carillon.v1",
     "api.{api}",
@@ -86,8 +109,8 @@ Carillon is ready. Its tokens below are good for a day.
     eventType: "CUSTOM_WS_EVENTS", apiName: "order-updates",
     condition: {{ conditionType: "RESPONSE", criteria: {{ recipientId: "u42", total: {{ $gte: 100 }} }} }} }}] }}));
 
-More tokens:  {program} token api --project {project} --name my-app --scope connect,emit
-              {program} token user --project {project} --sub u43
+More tokens:  {program} token api --project demo --name my-app --scope connect,emit
+              {program} token user --project demo --sub u43
 To stop it:   Ctrl+C
 
 "#

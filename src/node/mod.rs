@@ -16,7 +16,7 @@ mod stop;
 mod system;
 
 use crate::auth::Authenticator;
-use crate::catalogue::{Catalogue, CatalogueError, NodeLock, ProjectName};
+use crate::catalogue::{Catalogue, CatalogueError, NodeLock};
 use crate::http::connect::{self, UpgradeRequest};
 use crate::http::connection::{self, PacedStream};
 use crate::http::{self, Admission, AdmissionLimits, AppState, HttpConnection, NodeAuthorizer};
@@ -39,6 +39,7 @@ use actors::session::{SessionContext, SessionHandlers, SessionSettings, on_clien
 use bus::{BusParts, start_bus};
 use catalogue::open_catalogue;
 use control_handler::ControlHandler;
+use demo::DemoText;
 use limit_log::log_limits;
 use listener::{AddressFile, listen};
 use reload::{listen_for_hangups, reload_at_hangup};
@@ -77,12 +78,21 @@ pub enum NodeError {
 
 /// Runs a node until it is told to stop by SIGTERM or SIGINT.
 ///
-/// At SIGHUP it calls `load`, and puts in force what can change while it runs.
-pub fn serve(settings: Settings, load: impl Fn() -> Result<Settings, Problems>) -> Result<(), NodeError> {
-    System::new().block_on(run(settings, load))
+/// Prints tokens of the project `demo` on any standard output if `show_demo_tokens` says so; see `demo.rs`. At SIGHUP it
+/// calls `load` and applies the settings that can change while it runs.
+pub fn serve(
+    settings: Settings,
+    show_demo_tokens: bool,
+    load: impl Fn() -> Result<Settings, Problems>,
+) -> Result<(), NodeError> {
+    System::new().block_on(run(settings, show_demo_tokens, load))
 }
 
-async fn run(settings: Settings, load: impl Fn() -> Result<Settings, Problems>) -> Result<(), NodeError> {
+async fn run(
+    settings: Settings,
+    show_demo_tokens: bool,
+    load: impl Fn() -> Result<Settings, Problems>,
+) -> Result<(), NodeError> {
     let signals = StopSignals::listen()?;
     let hangups = listen_for_hangups()?;
     let _lock = NodeLock::acquire(&settings.data.dir)?;
@@ -97,17 +107,16 @@ async fn run(settings: Settings, load: impl Fn() -> Result<Settings, Problems>) 
     let server = node.server(listener, signals, &budget)?;
     let address_file = AddressFile::write(&settings, address)?;
     log::info!(node:% = node.app_state.node, address:%; "the node listens on http://{address}");
-    // Production turns `catalogue.demo` off, and nobody else should find tokens in what a service printed.
-    let demo_block = async {
-        if settings.catalogue.demo && (opened.is_first_start || address.ip().is_loopback()) {
-            let waits_for = || readiness::waits_for(&node.app_state);
-            demo::print_when_ready(catalogue.as_ref(), &ProjectName::demo(), address, waits_for).await;
+    let demo_text = async {
+        if settings.catalogue.demo || show_demo_tokens {
+            let text = DemoText { address, try_page: settings.http.try_page, asks_for_tokens: show_demo_tokens };
+            text.print_when_ready(catalogue.as_ref(), || readiness::waits_for(&node.app_state)).await;
         }
         std::future::pending::<Infallible>().await
     };
     let result = tokio::select! {
         result = server => result,
-        never = demo_block => match never {},
+        never = demo_text => match never {},
         never = grow_tcp_memory(&mut tcp_memory, &node.app_state.counters) => match never {},
         never = reload_at_hangup(hangups, load, &node.app_state) => match never {},
         never = log_limits(&node.app_state.counters) => match never {},
@@ -200,7 +209,7 @@ impl Node {
                 .app_data(worker.app_state.clone())
                 .data_factory(worker.emit_batcher())
                 .wrap(from_fn(http::limit_connections))
-                .configure(|config| http::routes(config, &worker.app_state.settings().http.cors_origins));
+                .configure(|config| http::routes(config, &worker.app_state.settings().http));
             let connections = counters.clone();
             let http = HttpService::build()
                 // An answer in front of an unread body survives only if the rest is read for a while.

@@ -58,6 +58,8 @@ pub struct HttpSettings {
     pub allowed_origins: Vec<String>,
     /// The origins whose pages may call the HTTP API (CORS); empty allows none, `*` any.
     pub cors_origins: Vec<String>,
+    /// Whether the node serves the try page, `/try`.
+    pub try_page: bool,
     /// Connections that may wait to be accepted.
     pub backlog: u32,
     /// The longest time in which a peer may take nothing of its HTTP answer, in seconds.

@@ -63,8 +63,24 @@ fn a_browser_gets_a_page_that_links_to_the_try_page_and_other_clients_get_json()
     assert_eq!((page.status, page.header("Content-Type")), (200, Some("text/html; charset=utf-8")));
     assert!(page.text().contains(r#"<a href="/try">"#) && page.text().contains("docs"), "{}", page.text());
     for accept in ["*/*", "application/json"] {
-        assert_eq!(root(accept).json()["name"], "Carillon", "{accept}");
+        let product = root(accept).json();
+        assert_eq!((&product["name"], &product["tryPage"]), (&"Carillon".into(), &"/try".into()), "{accept}");
     }
+    assert_eq!(request(node.address(), "GET", "/try", &[], b"").status, 200);
+}
+
+#[test]
+fn a_node_without_the_try_page_has_no_link_to_it_and_no_file_of_it() {
+    let node = Node::start(&[("HTTP__TRY_PAGE", "false")]);
+    let get = |path: &str, accept: &str| request(node.address(), "GET", path, &[("Accept", accept)], b"");
+    for path in ["/try", "/try.css", "/try.js", "/try/client.js"] {
+        assert_eq!(get(path, "*/*").refusal(404), "UNKNOWN_MESSAGE", "{path}");
+    }
+    for accept in ["text/html", "application/json"] {
+        let root = get("/", accept);
+        assert!(root.status == 200 && !root.text().contains("try"), "{}", root.text());
+    }
+    assert!(get("/", "text/html").text().contains("/readyz"));
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod cluster_nodes;
 mod cluster_outcomes;
 mod connection_limit;
 mod cors;
+mod demo_text;
 mod documented;
 mod emit;
 mod emit_refusals;

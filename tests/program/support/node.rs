@@ -94,9 +94,15 @@ impl Node {
     }
 
     /// Starts a command made by [`command`], and waits until the node listens.
-    pub fn launch(directory: TempDir, mut program: Command) -> Node {
+    pub fn launch(directory: TempDir, program: Command) -> Node {
+        let stdout = File::create(directory.path().join("stdout")).expect("a file for stdout");
+        Node::launch_with_stdout(directory, program, stdout.into())
+    }
+
+    /// The same with another standard output, which [`Node::output`] does not show.
+    pub fn launch_with_stdout(directory: TempDir, mut program: Command, stdout: Stdio) -> Node {
         let mut child = program
-            .stdout(File::create(directory.path().join("stdout")).expect("a file for stdout"))
+            .stdout(stdout)
             .stderr(File::create(directory.path().join("stderr")).expect("a file for stderr"))
             .spawn()
             .expect("the program starts");

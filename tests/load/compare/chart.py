@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A chart of one row of a comparison as SVG: a bar for each server, its range as a line.
+"""Draws one row of a comparison as SVG: one bar per server, its range as a line.
 
     tests/load/compare/chart.py RESULTS.json ROW FILE.svg     # ROW: memory, broadcast, queued, …
 """

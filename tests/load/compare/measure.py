@@ -1,4 +1,4 @@
-"""The work that every peer is given, and what is read from it. One call of the load tool for each row."""
+"""The measurements: the options of the load tool for each row, and the figure to read from its result."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ from running import Running
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much work: clients that are held idle, that listen, seconds of each measurement, and of holding them."""
+    """Idle clients, listening clients, seconds per measurement, and seconds of holding idle clients."""
 
     idle: int
     listening: int
@@ -21,7 +21,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Row:
-    """One figure: the load tool's options, and where its result stands."""
+    """One figure: the options of the load tool, and how to read the figure from its result."""
 
     key: str
     title: str
@@ -30,7 +30,7 @@ class Row:
     options: Callable[[Sizes], list[str]]
     figure: Callable[[dict], float | None]
     only_with_redis: bool = False
-    # Clients are at the first, events go to the last.
+    # Clients connect to the first node, events are emitted to the last.
     nodes: int = 1
 
 
@@ -56,29 +56,30 @@ def delivery(percentile: str) -> Callable[[dict], float]:
 
 
 PACED = listen("-k", "1", "-R", "1000")
-TOLD = "notifications_per_server_cpu_second"
+NOTIFICATIONS = "notifications_per_server_cpu_second"
 ROWS = [
     Row("memory", "process memory of an idle client", "bytes", True, fill, lambda result: result["server_bytes_each"]),
-    Row("redis", "Redis memory of a subscription", "bytes", True, fill, lambda result: result["redis_bytes_each"], True),
+    Row("redis", "Redis memory of a subscription", "bytes", True, fill,
+        lambda result: result["redis_bytes_each"], only_with_redis=True),
     Row("connects", "new clients for each server CPU second", "clients", False, churn,
         lambda result: result["clients_per_server_cpu_second"]),
     Row("broadcast", "broadcast notifications for each server CPU second, one by one", "notifications", False,
-        broadcast(1), lambda result: result[TOLD]),
+        broadcast(1), lambda result: result[NOTIFICATIONS]),
     Row("queued", "broadcast notifications for each server CPU second, 64 under way", "notifications", False,
-        broadcast(64), lambda result: result[TOLD]),
+        broadcast(64), lambda result: result[NOTIFICATIONS]),
     Row("person", "one-person notifications for each server CPU second", "notifications", False,
-        listen("-k", "1"), lambda result: result[TOLD]),
-    Row("p50", "emitted to told at 1,000 a second, p50", "µs", True, PACED, delivery("p50")),
-    Row("p99", "emitted to told at 1,000 a second, p99", "µs", True, PACED, delivery("p99")),
-    Row("across_p50", "emitted to one node and told by another at 1,000 a second, p50", "µs", True,
+        listen("-k", "1"), lambda result: result[NOTIFICATIONS]),
+    Row("p50", "emitted to received at 1,000 a second, p50", "µs", True, PACED, delivery("p50")),
+    Row("p99", "emitted to received at 1,000 a second, p99", "µs", True, PACED, delivery("p99")),
+    Row("across_p50", "emitted to one node and received from another at 1,000 a second, p50", "µs", True,
         PACED, delivery("p50"), only_with_redis=True, nodes=2),
-    Row("across_p99", "emitted to one node and told by another at 1,000 a second, p99", "µs", True,
+    Row("across_p99", "emitted to one node and received from another at 1,000 a second, p99", "µs", True,
         PACED, delivery("p99"), only_with_redis=True, nodes=2),
 ]
 
 
 def measure(load: pathlib.Path, running: Running, options: list[str]) -> dict:
-    """Runs the load tool once; its result, or `{"failed": why}`."""
+    """Runs the load tool once. Returns its result, or `{"failed": cause}`."""
     common = ["--protocol", running.peer.protocol, "--target", f"127.0.0.1:{running.ports[0]}"]
     common += ["--data", str(running.folder), "--json", "-"]
     common += [word for pid in running.pids for word in ("--server-pid", str(pid))]
@@ -91,13 +92,14 @@ def measure(load: pathlib.Path, running: Running, options: list[str]) -> dict:
     except subprocess.TimeoutExpired:
         return {"failed": "no result within ten minutes"}
     if done.returncode:
-        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no word"}
+        return {"failed": done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "no message"}
     return json.loads(done.stdout)
 
 
-def troubles(result: dict) -> dict[str, int]:
-    """What must be 0 in a fair run."""
+def problems(result: dict) -> dict[str, int]:
+    """The counts that must be 0 in a valid run and are not."""
     counters = result.get("total", {}).get("counters", {})
-    found = {name: counters.get(name, 0) for name in ("lost", "refused", "failed", "rejected", "unanswered", "twice", "gaps")}
+    names = ("lost", "refused", "failed", "rejected", "unanswered", "duplicates", "gaps")
+    found = {name: counters.get(name, 0) for name in names}
     found["missing"] = int(result.get("missing") or 0)
     return {name: count for name, count in found.items() if count}

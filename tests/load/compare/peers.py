@@ -1,7 +1,6 @@
-"""The servers that are compared: how each is installed, started and spoken to, and what it does not do in the test.
+"""The compared servers: how each is installed and started, its protocol, and what it does not do in the test.
 
-Each is a server of its own kind, set up as its documentation advises, on two workers where it can have several. Standard
-library only.
+Each is configured as its documentation advises, with two workers if it supports several. Standard library only.
 """
 
 import os
@@ -12,22 +11,22 @@ from dataclasses import dataclass, field
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-# Everything that is built or installed here; not part of the project.
+# The folder of everything that is built or installed for the comparison.
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "compare"
 SOCKUDO_VERSION = "5.2.0"
-# The application that the load tool's pusher dialect knows.
+# The application that the load tool uses (src/protocols/pusher.rs).
 APPLICATION = {"ID": "load", "KEY": "load-key", "SECRET": "load-secret"}
 MANY = "100000000"
-BEFORE_REDIS = "a node tells its own clients before Redis has the event, so that nodes may differ in order"
+BEFORE_REDIS = "a node delivers to its own clients before Redis has the event, so nodes can differ in order"
 
 
 class Unavailable(Exception):
-    """Why a peer can't be had on this machine."""
+    """Why a server is not available on this machine."""
 
 
 @dataclass
 class Start:
-    """How a server is started."""
+    """The command that starts a server, its environment and its working folder."""
 
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
@@ -42,24 +41,25 @@ def run(command: list[str], **options: object) -> None:
 
 
 def need_package(program: str, *packages: str) -> None:
-    """Installs Debian's packages unless the program, or the file, is there."""
+    """Installs Debian packages unless the program or the file exists."""
     if shutil.which(program) or pathlib.Path(program).exists():
         return
     run(["apt-get", "update"])
-    run(["apt-get", "install", "--yes", "--no-install-recommends", *packages], env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"})
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    run(["apt-get", "install", "--yes", "--no-install-recommends", *packages], env=environment)
 
 
 class Peer:
-    """A server: `install` once, `start` for each measurement."""
+    """A server: `install` runs once, `start` for each measurement."""
 
     name = ""
     protocol = ""
-    # What it does not do in the test, that Carillon does.
+    # What Carillon does in the test and this server does not.
     without = ""
-    # Further, where it has a Redis.
+    # The same, only with Redis.
     without_on_redis = ""
-    # How long its nodes take to know of each other, in seconds.
-    seconds_to_meet = 0.0
+    # Seconds until its nodes know of each other.
+    join_seconds = 0.0
 
     def __init__(self, has_redis: bool):
         self.has_redis = has_redis
@@ -77,14 +77,14 @@ class Peer:
 
     @staticmethod
     def program() -> pathlib.Path | str:
-        """What is run: a file, or a name on the path."""
+        """The program: a file, or a name on the PATH."""
         raise NotImplementedError
 
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
         raise NotImplementedError
 
     def ready_request(self) -> tuple[str, str] | None:
-        """A method and a path that are answered with success once the server is ready; none: when it listens."""
+        """Method and path of a request that succeeds once the server is ready. None: it is ready when it listens."""
         return None
 
 
@@ -102,7 +102,8 @@ class Carillon(Peer):
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
         environment = {"CARILLON__HTTP__BIND": f"127.0.0.1:{port}", "CARILLON__DATA__DIR": str(folder)}
         if self.has_redis:
-            environment |= {"CARILLON__BUS__KIND": "redis", "CARILLON__BUS__REDIS__URL": f"redis://127.0.0.1:{redis_port}"}
+            environment["CARILLON__BUS__KIND"] = "redis"
+            environment["CARILLON__BUS__REDIS__URL"] = f"redis://127.0.0.1:{redis_port}"
         return Start([str(self.program())], environment)
 
     def ready_request(self) -> tuple[str, str] | None:
@@ -111,7 +112,7 @@ class Carillon(Peer):
 
 class Stock(Peer):
     name, protocol = "stock actix-web-actors", "stock"
-    without = "no token, no condition, no bus: a name for each audience, in one process"
+    without = "no tokens, no conditions, no bus: one name per audience, one process"
 
     def install(self) -> None:
         run(["cargo", "build", "--release", "--locked", "--target-dir", str(BUILT / "stock")], cwd=HERE / "stock")
@@ -126,7 +127,7 @@ class Stock(Peer):
 
 class Nchan(Peer):
     name, protocol = "Nchan", "nchan"
-    without = "no token, no condition: a channel for each audience, named in the address; a buffer of 10 messages"
+    without = "no tokens, no conditions: one channel per audience, named in the URL; a buffer of 10 messages"
     module = "/usr/lib/nginx/modules/ngx_nchan_module.so"
 
     def install(self) -> None:
@@ -173,19 +174,20 @@ http {{
     }}
 }}
 """)
-        return Start([self.program(), "-c", str(folder / "nginx.conf"), "-p", str(folder), "-e", str(folder / "error.log")])
+        files = ["-c", str(folder / "nginx.conf"), "-e", str(folder / "error.log")]
+        return Start([self.program(), *files, "-p", str(folder)])
 
     def ready_request(self) -> tuple[str, str] | None:
-        # It listens before it has found its Redis, and answers 503 until then.
+        # It listens before it is connected to Redis, and answers 503 until then.
         return "POST", "/pub/ready"
 
 
 class Sockudo(Peer):
     name, protocol = "Sockudo", "pusher"
-    without = "no user token, no condition: a public channel for each audience; it ends the connection after each publish"
+    without = "no user tokens, no conditions: one public channel per audience; closes the connection after each publish"
     without_on_redis = BEFORE_REDIS
-    # A heartbeat every ten seconds; alone, a node publishes nothing.
-    seconds_to_meet = 12.0
+    # Heartbeats come every ten seconds. A node that knows no other publishes nothing.
+    join_seconds = 12.0
 
     def install(self) -> None:
         if self.program().exists():
@@ -203,12 +205,13 @@ class Sockudo(Peer):
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
         driver = "redis" if self.has_redis else "local"
         environment = {f"SOCKUDO_DEFAULT_APP_{name}": value for name, value in APPLICATION.items()}
-        environment |= {f"SOCKUDO_DEFAULT_APP_{name}": MANY for name in ("MAX_CONNECTIONS", "MAX_BACKEND_EVENTS_PER_SECOND")}
+        limits = ("MAX_CONNECTIONS", "MAX_BACKEND_EVENTS_PER_SECOND")
+        environment |= {f"SOCKUDO_DEFAULT_APP_{name}": MANY for name in limits}
         environment |= {
             "HOST": "127.0.0.1",
             "PORT": str(port),
             "ADAPTER_DRIVER": driver,
-            # Its Redis adapter works with the Redis cache only.
+            # Its Redis adapter requires the Redis cache.
             "CACHE_DRIVER": "redis" if self.has_redis else "memory",
             "QUEUE_DRIVER": "memory",
             "SOCKUDO_DEFAULT_APP_ENABLED": "true",
@@ -225,7 +228,7 @@ class Sockudo(Peer):
 
 class SocketIo(Peer):
     name, protocol = "Socket.IO", "socket-io"
-    without = "no token, no condition: a room for each audience, in one Node process"
+    without = "no tokens, no conditions: one room per audience, one Node process"
     without_on_redis = BEFORE_REDIS
 
     def install(self) -> None:
@@ -238,12 +241,13 @@ class SocketIo(Peer):
 
     def start(self, port: int, folder: pathlib.Path, redis_port: int) -> Start:
         redis = [f"redis://127.0.0.1:{redis_port}"] if self.has_redis else []
-        return Start([self.program(), str(HERE / "socketio" / "server.mjs"), str(port), *redis], {"NODE_ENV": "production"})
+        server = str(HERE / "socketio" / "server.mjs")
+        return Start([self.program(), server, str(port), *redis], {"NODE_ENV": "production"})
 
 
 class Nats(Peer):
     name, protocol = "NATS", "nats"
-    without = "no token, no condition, no HTTP: a subject for each audience, published by WebSocket; a bus, here as a stand-in"
+    without = "no tokens, no conditions, no HTTP: one subject per audience, published over WebSocket; a plain bus"
 
     def install(self) -> None:
         need_package("nats-server", "nats-server")

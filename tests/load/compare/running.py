@@ -1,5 +1,5 @@
-"""A server while it is measured: its processes are started on fresh folders, with a Redis of its own where it wants
-one, and ended."""
+"""Runs a server during a measurement: starts its processes on fresh folders, with its own Redis if it uses one, and
+stops them."""
 
 import http.client
 import os
@@ -16,7 +16,7 @@ DEADLINE_SECONDS = 60.0
 
 
 class Running:
-    """The nodes of a started server, one for each port, and their Redis; `with` ends all."""
+    """The running nodes of a server, one per port, and their Redis. Leaving the `with` block stops them."""
 
     def __init__(self, peer: Peer, ports: list[int], redis_port: int):
         self.peer, self.ports, self.redis_port = peer, ports, redis_port
@@ -30,18 +30,19 @@ class Running:
         self.folder.mkdir()
         try:
             if self.peer.has_redis:
-                self._spawn(Start(["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], {}, self.root))
+                redis = ["redis-server", "--port", str(self.redis_port), "--bind", "127.0.0.1"]
+                self._spawn(Start([*redis, "--save", "", "--appendonly", "no"], {}, self.root))
                 self._await(self.redis_port)
             for number, port in enumerate(self.ports):
                 folder = self.root / f"node-{number}"
                 if number:
-                    # What the first one made for itself, keys above all, is what all have.
+                    # All nodes use a copy of the first node's data, mainly its keys.
                     shutil.copytree(self.folder, folder)
                 self.pids.append(self._spawn(self.peer.start(port, folder, self.redis_port)))
                 self._await(port)
                 self._await_ready(port)
             if len(self.ports) > 1:
-                time.sleep(self.peer.seconds_to_meet)
+                time.sleep(self.peer.join_seconds)
         except BaseException:
             self.__exit__()
             raise
@@ -59,7 +60,9 @@ class Running:
 
     def _spawn(self, start: Start) -> int:
         log = open(self.root / f"{len(self.processes)}.log", "wb")
-        process = subprocess.Popen(start.command, env=os.environ | start.environment, cwd=start.folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        environment = os.environ | start.environment
+        streams = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        process = subprocess.Popen(start.command, env=environment, cwd=start.folder, **streams)
         log.close()
         self.processes.append(process)
         return process.pid

@@ -19,7 +19,7 @@ def cell(values: list[float]) -> str:
 
 
 def ours_for(label: str) -> str:
-    """With whom a peer is compared: ours on the same kind of bus."""
+    """The label of Carillon on the same kind of bus."""
     return "Carillon + Redis" if label.endswith("+ Redis") else "Carillon"
 
 
@@ -28,7 +28,7 @@ def measured(results: dict, label: str, row: dict) -> list[float]:
 
 
 def ratio(results: dict, label: str, row: dict) -> str:
-    """How many times better ours is, below 1 theirs is; empty where ours is not measured, or is the one asked for."""
+    """How many times better Carillon is (below 1: worse). Empty for Carillon itself, and if it was not measured."""
     ours = measured(results, ours_for(label), row)
     if label == ours_for(label) or not ours:
         return ""
@@ -45,8 +45,8 @@ def lines(results: dict) -> list[str]:
         for label, peer in results["peers"].items():
             if row["only_with_redis"] and not label.endswith("+ Redis"):
                 continue
-            trouble = peer.get("troubles", {}).get(row["key"])
-            note = "; ".join(part for part in (peer["without"], trouble) if part)
+            problem = peer.get("problems", {}).get(row["key"])
+            note = "; ".join(part for part in (peer["without"], problem) if part)
             values = measured(results, label, row)
             if not values:
                 out.append(f"| {label} | {peer.get('unavailable') or 'no result'} | - | {note} |")
@@ -56,7 +56,7 @@ def lines(results: dict) -> list[str]:
             if by not in ("", "-") and float(by) < 1:
                 not_led.append(f"- {row['title']}: {label}, {by}")
         out.append("")
-    # So that no reader has to look for them.
+    # In a list of their own, so that readers need not look for them.
     return out + ["**Rows that we do not lead**, by the medians (ours is better by):", "", *(not_led or ["- none"]), ""]
 
 

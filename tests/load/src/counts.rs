@@ -1,86 +1,86 @@
-//! What is counted and timed, by one process or summed over all.
+//! Counts and timings, of one process or of all.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is counted.
+/// The counters.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counter {
-    /// Connections that were begun.
-    Dialled,
-    /// TCP connections that came about.
+    /// Connections that were started.
+    Dialed,
+    /// TCP connections that were established.
     Connected,
     /// WebSocket upgrades that were answered 101.
     Upgraded,
     /// Clients whose subscription was confirmed.
     Registered,
-    /// Clients that said goodbye and were answered.
+    /// Clients that closed their connection with a close frame, which the server answered.
     Left,
-    /// Clients that the server did not want: another status than 101, or an error before they were registered.
+    /// Clients that the server refused: a status other than 101, or an error before they were registered.
     Refused,
-    /// Connections that could not be made.
+    /// Connections that could not be established.
     Failed,
-    /// Clients whose connection ended without their saying goodbye.
+    /// Clients whose connection ended although they had not closed it.
     Lost,
-    /// Clients that were back after they had lost their connection.
+    /// Clients that reconnected after they had lost their connection.
     Returned,
     /// Notifications of this run.
-    Told,
-    /// Of those, the ones that had been told before.
-    Twice,
-    /// Of those, the ones that came later than allowed.
+    Received,
+    /// Of those, the ones that had been received before.
+    Duplicates,
+    /// Of those, the ones that were received after the allowed time.
     Late,
-    /// Notifications of others.
-    Strays,
-    /// Times that the server said that notifications may have been missed.
+    /// Notifications of other runs.
+    OtherRuns,
+    /// Messages of the server that notifications may have been missed.
     Gaps,
-    /// Events that a server has accepted.
+    /// Events that the server accepted.
     Accepted,
-    /// Events that a server has not accepted.
+    /// Events that the server rejected.
     Rejected,
-    /// Events whose answer never came.
+    /// Events without an answer.
     Unanswered,
-    /// Events that were emitted, whatever became of them.
+    /// Events that were emitted, accepted or not.
     Emitted,
-    /// Requests or frames with events.
+    /// Requests or frames that carried events.
     Publishes,
-    /// Notifications that the accepted events must lead to.
+    /// Notifications that the accepted events must cause.
     Expected,
 }
 
-/// What is timed.
+/// The timings.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Timing {
-    /// From the dial to the TCP connection.
+    /// From the start of a connection to the TCP connection.
     Tcp,
-    /// From there to the server's greeting.
+    /// From there to the first message of the server.
     Connected,
     /// From there to the confirmed subscription.
     Registered,
-    /// From the goodbye to its answer.
+    /// From the close frame to its answer.
     Left,
-    /// All of them.
+    /// All four together.
     Cycle,
-    /// From when an event was to be emitted to its notification.
+    /// From the scheduled time of an event to its notification.
     Delivery,
-    /// From when an event was to be emitted to the answer.
+    /// From the scheduled time of an event to the answer of the server.
     Answer,
     /// From a lost connection to the next confirmed subscription.
     Away,
 }
 
-/// Counts, by name.
+/// Counts by name.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub counters: BTreeMap<Counter, u64>,
-    /// Ends of connections by the server's close code.
+    /// Closed connections by the close code of the server.
     pub closes: BTreeMap<u16, u64>,
-    /// HTTP answers, those that refused an upgrade too, by status.
+    /// HTTP answers by status, including refused upgrades.
     pub statuses: BTreeMap<u16, u64>,
-    /// Clients that are registered now.
+    /// Clients that are registered at the moment.
     pub live: u64,
 }
 
@@ -96,7 +96,7 @@ impl Counts {
         self.live += other.live;
     }
 
-    /// What was counted since `earlier`; `live` stays as it is.
+    /// The counts since `earlier`. `live` stays unchanged.
     pub fn since(&self, earlier: &Counts) -> Counts {
         let mut counts = self.clone();
         counts.counters.iter_mut().for_each(|(name, count)| *count -= earlier.of(*name));
@@ -107,17 +107,17 @@ impl Counts {
         counts
     }
 
-    /// Notifications of this run, each counted once.
-    pub fn told_once(&self) -> u64 {
-        self.of(Counter::Told) - self.of(Counter::Twice)
+    /// Notifications of this run without duplicates.
+    pub fn received_once(&self) -> u64 {
+        self.of(Counter::Received) - self.of(Counter::Duplicates)
     }
 }
 
-/// Durations in nanoseconds; three digits are exact.
+/// Durations in nanoseconds, with three significant digits.
 #[derive(Debug)]
 pub struct Timings(BTreeMap<Timing, Histogram<u64>>);
 
-/// The shortest and the longest duration that is told apart, in nanoseconds.
+/// The shortest and the longest duration that a histogram distinguishes, in nanoseconds.
 const BOUNDS: (u64, u64) = (1 << 7, 600 * 1_000_000_000);
 
 impl Timings {
@@ -144,7 +144,7 @@ impl Timings {
         self.0.get(&timing)
     }
 
-    /// For another process: each value with its count.
+    /// Exports each value with its count, for another process.
     pub fn export(&self) -> BTreeMap<Timing, Vec<(u64, u64)>> {
         let values = |histogram: &Histogram<u64>| {
             histogram.iter_recorded().map(|step| (step.value_iterated_to(), step.count_at_value())).collect()
@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn timings_survive_the_way_to_another_process() {
+    fn exported_timings_can_be_imported_and_added() {
         let (mut here, mut there) = (Timings::new(), Timings::new());
         (1..=1000).for_each(|value| here.record(Timing::Away, value * 1_000_000));
         there.import(&here.export());
@@ -176,14 +176,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_before_is_taken_off() {
+    fn earlier_counts_are_subtracted() {
         let mut before = Counts { live: 1, ..Counts::default() };
-        before.counters.insert(Counter::Told, 3);
+        before.counters.insert(Counter::Received, 3);
         before.closes.insert(1000, 2);
         let mut after = before.clone();
         after.add(&before);
         let since = after.since(&before);
-        assert_eq!((since.of(Counter::Told), since.closes[&1000], since.live), (3, 2, 2));
+        assert_eq!((since.of(Counter::Received), since.closes[&1000], since.live), (3, 2, 2));
         assert!(after.since(&after).closes.is_empty());
     }
 }

@@ -1,28 +1,28 @@
-//! Where the tokens' keys come from: the command line, or the data folder of a node on this machine.
+//! Finds the keys of tokens: on the command line, or in the data folder of a node on this machine.
 
-use crate::dialects::{Credentials, Protocol};
 use crate::options::Common;
+use crate::protocols::{Credentials, Protocol};
 use crate::wire::token::Key;
 use rusqlite::{Connection, OpenFlags};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// The catalogue's file in a node's data folder.
+/// The file of the catalogue in the data folder of a node.
 const CATALOGUE: &str = "carillon.sqlite3";
 const STATEMENT: &str = "SELECT id, secret FROM keys
     WHERE project = ?1 AND key_use = ?2 AND algorithm = 'HS256' AND active ORDER BY position LIMIT 1";
 
-/// Why no token can be signed.
+/// Why tokens can't be signed.
 #[derive(Debug, Error)]
 pub enum CredentialsError {
-    #[error("no key in {}: {cause}; name the node's folder with --data, or give tokens or keys", file.display())]
+    #[error("no key in {}: {cause}; name the data folder with --data, or give tokens or keys", file.display())]
     Catalogue { file: PathBuf, cause: rusqlite::Error },
 }
 
-/// What the command line gives, completed from the data folder.
+/// The credentials of the command line, completed from the data folder.
 ///
 /// # Errors
-/// [`CredentialsError`], where a token is neither given nor can be signed.
+/// [`CredentialsError`], if a token is neither given nor can be signed.
 pub fn find(common: &Common) -> Result<Credentials, CredentialsError> {
     let mut credentials = Credentials {
         api_token: common.api_token.clone(),

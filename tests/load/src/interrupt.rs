@@ -1,10 +1,10 @@
-//! Ctrl+C: a run ends early, with what was measured.
+//! Ctrl+C: the run ends early and reports what it has measured.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Watches for SIGINT and SIGTERM from now on; a second one ends the process at once.
+/// Starts to watch for SIGINT and SIGTERM. A second signal ends the process at once.
 pub fn watch() {
     std::thread::spawn(|| {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else { return };
@@ -17,7 +17,7 @@ pub fn watch() {
     });
 }
 
-/// Whether the run is to end.
+/// Whether the run must end.
 pub fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Relaxed)
 }

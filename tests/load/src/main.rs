@@ -1,25 +1,26 @@
-//! Puts load on a node and reports what it measured. Speaks the wire by itself and imports nothing of the node, so that
-//! what it says is what a client sees.
+//! Puts load on a node and reports what it measured. It has its own implementation of the protocol and imports no code
+//! of the node, so that it measures what a client sees.
 //!
-//! A run is one coordinator (`commands/`) that gives orders (`orders.rs`) to worker processes (`worker/`), and looks at the
-//! server from outside (`sampling/`). `dialects/` knows the servers' languages, `wire/` the bytes.
+//! A run is one coordinator (`commands/`) that sends instructions (`instructions.rs`) to worker processes (`worker/`),
+//! and samples the server from outside (`sampling/`). `protocols/` has the messages of each server, `wire/` the
+//! encodings.
 
 mod commands;
 mod counts;
 mod credentials;
-mod crew;
-mod dialects;
+mod instructions;
 mod interrupt;
 mod options;
-mod orders;
 mod plan;
 mod progress;
+mod protocols;
 mod report;
 mod run;
 mod sampling;
 mod server;
 mod wire;
 mod worker;
+mod worker_pool;
 
 use clap::Parser as _;
 use options::{Command, Options};
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     if !matches!(options.command, Command::Worker) {
         interrupt::watch();
     }
-    match obey(&options.command) {
+    match execute(&options.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("carillon-load: {error}");
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn obey(command: &Command) -> Result<(), Box<dyn Error>> {
+fn execute(command: &Command) -> Result<(), Box<dyn Error>> {
     match command {
         Command::Fill(options) => commands::fill::run(options)?,
         Command::Churn(options) => commands::churn::run(options)?,

@@ -1,6 +1,6 @@
 //! The command line.
 
-use crate::dialects::Protocol;
+use crate::protocols::Protocol;
 use crate::wire::token::Key;
 use clap::{Args, Parser, Subcommand};
 use std::net::SocketAddrV4;
@@ -16,70 +16,70 @@ pub struct Options {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Connects client after client and says what each costs the server, the kernel and Redis.
+    /// Connects more and more clients, and reports the memory per client in the server, the kernel and Redis.
     Fill(FillOptions),
-    /// Lets clients connect, register and leave, over and over.
+    /// Clients connect, register and disconnect, over and over.
     Churn(ChurnOptions),
-    /// Holds clients and counts what they are told: expected, received, late, twice, missing.
+    /// Holds clients and counts their notifications: expected, received, late, duplicate, missing.
     Listen(ListenOptions),
-    /// Emits events to clients that are held elsewhere, or to nobody.
+    /// Emits events, for clients that another process holds or for none.
     Emit(EmitOptions),
-    /// Holds clients while the server restarts, and says how long they were away.
+    /// Holds clients while the server restarts, and reports how long they were disconnected.
     Restart(RestartOptions),
-    /// One process of a run, which the other commands start.
+    /// One worker process of a run. The other commands start it.
     #[command(hide = true)]
     Worker,
 }
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Args, Clone, Debug)]
 pub struct Common {
-    /// A server's address; give it again for further nodes, which clients are spread over.
+    /// Address of a server. Repeat it for more nodes: clients are spread over all.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub target: Vec<SocketAddrV4>,
-    /// What is spoken there.
+    /// Protocol of the server.
     #[arg(long, value_enum, default_value = "carillon")]
     pub protocol: Protocol,
-    /// The project whose keys sign the tokens.
+    /// Project whose keys sign the tokens.
     #[arg(long, default_value = "demo")]
     pub project: String,
-    /// The event that clients subscribe to and that is emitted.
+    /// Event that clients subscribe to and that is emitted.
     #[arg(long, visible_alias = "register", default_value = "order-updates")]
     pub event: String,
-    /// The node's data folder, from which the project's keys are read.
+    /// Data folder of the node: the keys of the project are read from its catalogue.
     #[arg(long, value_name = "FOLDER", default_value = "data")]
     pub data: PathBuf,
-    /// A key for API tokens, instead of the data folder's.
+    /// Key that signs API tokens, instead of the one in the data folder.
     #[arg(long, value_name = "KID:SECRET")]
     pub api_key: Option<Key>,
-    /// A key for user tokens, instead of the data folder's.
+    /// Key that signs user tokens, instead of the one in the data folder.
     #[arg(long, value_name = "KID:SECRET")]
     pub user_key: Option<Key>,
-    /// A ready API token with the scopes connect and emit. Other users of this machine see it in the list of processes.
+    /// Ready API token with the scopes connect and emit. Other users of this machine can see it in the process list.
     #[arg(long, value_name = "TOKEN")]
     pub api_token: Option<String>,
-    /// A ready user token for all clients; without it each has its own.
+    /// Ready user token for all clients. Without it, each client has its own.
     #[arg(long, value_name = "TOKEN")]
     pub user_token: Option<String>,
-    /// Subscribes without a condition: every client hears every event.
+    /// Subscribes without a condition: every client receives every event.
     #[arg(long)]
     pub plain: bool,
-    /// Bytes of an event's data, about.
+    /// Approximate size of the event data, in bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 150)]
     pub payload: usize,
-    /// Processes to spread the load over; 0: as many as open files ask for.
+    /// Number of worker processes. 0: as many as the limit of open files requires.
     #[arg(long, default_value_t = 0)]
     pub processes: u32,
-    /// Addresses that clients come from, 127.0.1.1 and on; 0: one for each 10,000 clients.
+    /// Number of source addresses of clients, from 127.0.1.1 on. 0: one per 10,000 clients.
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub sources: u8,
-    /// A process of the server, its children included, for CPU seconds and memory; may be given again.
+    /// Process of the server: its CPU time and memory are measured, including its child processes. Can be repeated.
     #[arg(long, value_name = "PID")]
     pub server_pid: Vec<u32>,
-    /// Starts the server with this command, and ends it at the end; may be given again.
+    /// Starts the server with this command, and stops it at the end. Can be repeated.
     #[arg(long, value_name = "COMMAND")]
     pub start: Vec<String>,
-    /// Writes what was measured as JSON to this file; - is standard output, instead of the table.
+    /// Writes the result as JSON to this file. With -, JSON goes to standard output instead of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -88,22 +88,23 @@ pub struct Common {
 pub struct FillOptions {
     #[command(flatten)]
     pub common: Common,
-    /// Clients in all.
+    /// Number of clients.
     #[arg(short = 'c', long)]
     pub clients: u32,
-    /// Clients of each level; 0: a tenth.
+    /// Number of clients to add per level. 0: a tenth of all.
     #[arg(long, default_value_t = 0)]
     pub step: u32,
-    /// Seconds that each level is held before it is measured, up to five times while the server's memory changes.
+    /// Seconds to hold each level before it is measured, up to five times as long while the memory of the server
+    /// changes.
     #[arg(long, value_name = "SECONDS", default_value_t = 3.0)]
     pub hold: f64,
-    /// Clients that are being connected at a time.
+    /// Maximum number of clients that connect at the same time.
     #[arg(long, default_value_t = 100)]
     pub at_once: u32,
-    /// Stops when less memory than this is free on the machine, in MiB.
+    /// Stops when the machine has less free memory than this, in MiB.
     #[arg(long, value_name = "MIB", default_value_t = 1024)]
     pub free_floor: u64,
-    /// A Redis whose memory is sampled.
+    /// Redis whose memory is measured.
     #[arg(long, value_name = "ADDRESS")]
     pub redis: Option<SocketAddrV4>,
 }
@@ -112,13 +113,13 @@ pub struct FillOptions {
 pub struct ChurnOptions {
     #[command(flatten)]
     pub common: Common,
-    /// Clients that come and go at a time.
+    /// Number of clients that connect and disconnect at the same time.
     #[arg(short = 'c', long, default_value_t = 100)]
     pub clients: u32,
     /// Seconds to measure.
     #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 10.0)]
     pub duration: f64,
-    /// Seconds before it is measured.
+    /// Seconds of warm-up before the measurement.
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub warm_up: f64,
 }
@@ -126,25 +127,26 @@ pub struct ChurnOptions {
 /// How events are emitted.
 #[derive(Args, Clone, Debug)]
 pub struct Pace {
-    /// Events a second, each at its own moment; without it as fast as they are taken.
+    /// Events per second, on a fixed schedule. Without it, as fast as the server accepts them.
     #[arg(short = 'R', long)]
     pub rate: Option<f64>,
-    /// Clients that hear each event: 1 is one person, as many as there are is a broadcast to all.
+    /// Number of clients that receive each event: 1 is one person, all clients is a broadcast.
     #[arg(short = 'k', long, value_name = "CLIENTS", default_value_t = 1)]
     pub audience: u32,
-    /// Connections to emit over, in all.
+    /// Number of connections that emit.
     #[arg(long, default_value_t = 64)]
     pub connections: u32,
-    /// Events in one call.
+    /// Events per call.
     #[arg(long, default_value_t = 1)]
     pub batch: u32,
-    /// Events under way at a time without --rate, counted until they are told; 0: 4 for a broadcast, 256 for one person.
+    /// Without --rate: maximum number of events that are emitted and not yet received. 0: 4 for a broadcast, 256 for
+    /// one person.
     #[arg(long, default_value_t = 0)]
     pub window: u32,
     /// Seconds to measure.
     #[arg(short = 'd', long, value_name = "SECONDS", default_value_t = 10.0)]
     pub duration: f64,
-    /// Seconds before it is measured.
+    /// Seconds of warm-up before the measurement.
     #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
     pub warm_up: f64,
 }
@@ -155,27 +157,27 @@ pub struct ListenOptions {
     pub common: Common,
     #[command(flatten)]
     pub pace: Pace,
-    /// Clients that listen.
+    /// Number of clients that listen.
     #[arg(short = 'c', long, default_value_t = 1000)]
     pub clients: u32,
-    /// Clients that are being connected at a time.
+    /// Maximum number of clients that connect at the same time.
     #[arg(long, default_value_t = 100)]
     pub at_once: u32,
-    /// Listens only; events come from `emit` elsewhere on this machine, with the same --run.
+    /// Only listens. The events come from another `emit` on this machine with the same --run.
     #[arg(long)]
     pub no_emit: bool,
-    /// Emits to this node instead of those that the clients are at; may be given again.
+    /// Emits to this node instead of the nodes of the clients. Can be repeated.
     #[arg(long, value_name = "ADDRESS")]
     pub emit_target: Vec<SocketAddrV4>,
-    /// The number by which `listen --no-emit` and `emit` know each other's events.
+    /// Number that `listen --no-emit` and `emit` share, so that listeners recognize the events.
     #[arg(long)]
     pub run: Option<u32>,
-    /// A notification that comes later than so many milliseconds is late.
+    /// Milliseconds after which a notification counts as late.
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 1000)]
     pub late: u64,
-    /// Seconds to wait at the end for what has not been told.
+    /// Seconds to wait at the end for missing notifications.
     #[arg(long, value_name = "SECONDS", default_value_t = 5.0)]
-    pub patience: f64,
+    pub timeout: f64,
 }
 
 #[derive(Args, Debug)]
@@ -184,10 +186,10 @@ pub struct EmitOptions {
     pub common: Common,
     #[command(flatten)]
     pub pace: Pace,
-    /// Clients that listen elsewhere: recipients are taken from so many.
+    /// Number of clients that listen in another process: recipients are chosen among them.
     #[arg(short = 'c', long, default_value_t = 1000)]
     pub clients: u32,
-    /// The number by which `listen --no-emit` and `emit` know each other's events.
+    /// Number that `listen --no-emit` and `emit` share, so that listeners recognize the events.
     #[arg(long)]
     pub run: Option<u32>,
 }
@@ -196,13 +198,13 @@ pub struct EmitOptions {
 pub struct RestartOptions {
     #[command(flatten)]
     pub common: Common,
-    /// Clients to hold.
+    /// Number of clients to hold.
     #[arg(short = 'c', long, default_value_t = 1000)]
     pub clients: u32,
-    /// Clients that are being connected at a time.
+    /// Maximum number of clients that connect at the same time.
     #[arg(long, default_value_t = 100)]
     pub at_once: u32,
-    /// Seconds to wait for the clients to be back.
+    /// Seconds to wait for the clients to reconnect.
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
-    pub patience: f64,
+    pub timeout: f64,
 }

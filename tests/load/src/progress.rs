@@ -1,12 +1,12 @@
-//! How far a run is: a bar with rate and time left on a terminal, a line every few seconds elsewhere. On standard error,
-//! so that standard output holds the result alone.
+//! The progress of a run: a bar with rate and remaining time on a terminal, otherwise a line every few seconds. It goes
+//! to standard error, so that standard output has only the result.
 
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-/// How often a plain line is written.
-const LINES: Duration = Duration::from_secs(5);
+/// The interval of plain lines.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The progress of one phase.
 pub struct Progress {
@@ -18,7 +18,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A phase that ends when its position is `total`.
+    /// Creates the progress of a phase that ends when its position is `total`.
     pub fn new(title: &'static str, total: u64) -> Progress {
         let start = Instant::now();
         let bar = std::io::stderr().is_terminal().then(|| {
@@ -27,21 +27,21 @@ impl Progress {
             bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        Progress { title, total, bar, start, line_at: start + LINES }
+        Progress { title, total, bar, start, line_at: start + LINE_INTERVAL }
     }
 
-    /// Shows the position, and what happens in words.
-    pub fn show(&mut self, position: u64, words: impl FnOnce() -> String) {
+    /// Shows the position with a short text.
+    pub fn show(&mut self, position: u64, text: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
-            bar.set_message(words());
+            bar.set_message(text());
             bar.set_position(position);
         } else if Instant::now() >= self.line_at {
-            self.line_at += LINES;
+            self.line_at += LINE_INTERVAL;
             eprintln!(
                 "{}: {} %, {}, {} s left",
                 self.title,
                 self.percent(position),
-                words(),
+                text(),
                 self.seconds_left(position)
             );
         }

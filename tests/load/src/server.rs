@@ -1,4 +1,4 @@
-//! The server under load: found by its process ids, or started here and ended with the run.
+//! The server under load: found by its process ids, or started by the load tool and stopped with the run.
 
 use crate::options::Common;
 use crate::sampling::process;
@@ -8,23 +8,23 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// How long a server that is started here may take to listen, and to end.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// How long one that runs already may take to answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(20);
+/// Timeout for a server that is started here: to listen, and to stop.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+/// Timeout for a connection to a server that already runs.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Why there is no server.
+/// Why the server can't be used.
 #[derive(Debug, Error)]
 pub enum ServerError {
     #[error("the server can't be started: {0}")]
     Start(std::io::Error),
-    #[error("nobody listens on {0}: start the server, or name it with --target, or let it be started with --start")]
-    Deaf(SocketAddrV4),
+    #[error("no server listens on {0}: start the server, name its address with --target, or start it with --start")]
+    NotListening(SocketAddrV4),
     #[error("the server ended before it listened: {0}")]
     Ended(std::process::ExitStatus),
-    #[error("the server does not end within a minute of being asked to")]
-    Endless,
+    #[error("the server did not stop within a minute after SIGTERM")]
+    DoesNotStop,
 }
 
 /// The processes under load.
@@ -33,11 +33,11 @@ pub struct Server {
     commands: Vec<String>,
     targets: Vec<SocketAddrV4>,
     children: Vec<Child>,
-    given: Vec<u32>,
+    pids: Vec<u32>,
 }
 
 impl Server {
-    /// Starts what is to be started, and waits until every target listens.
+    /// Starts the server if there is a command for it, and waits until every target listens.
     ///
     /// # Errors
     /// [`ServerError`].
@@ -46,23 +46,23 @@ impl Server {
             commands: common.start.clone(),
             targets: common.target.clone(),
             children: Vec::new(),
-            given: common.server_pid.clone(),
+            pids: common.server_pid.clone(),
         };
         server.start()?;
         Ok(server)
     }
 
-    /// Whether it can be stopped and started again here.
-    pub fn is_ours(&self) -> bool {
+    /// Whether the load tool started the server and can restart it.
+    pub fn is_started_here(&self) -> bool {
         !self.commands.is_empty()
     }
 
-    /// CPU seconds so far; none where no process is known.
+    /// CPU seconds so far, or `None` if no process is known.
     pub fn cpu_seconds(&self) -> Option<f64> {
         self.sample(process::cpu_seconds)
     }
 
-    /// Resident bytes; none where no process is known.
+    /// Resident bytes, or `None` if no process is known.
     pub fn resident_bytes(&self) -> Option<u64> {
         self.sample(process::resident_bytes)
     }
@@ -81,20 +81,20 @@ impl Server {
                 .map_err(ServerError::Start)?;
             self.children.push(child);
         }
-        let until = Instant::now() + if self.is_ours() { PATIENCE } else { ANSWER_WITHIN };
+        let until = Instant::now() + if self.is_started_here() { START_TIMEOUT } else { CONNECT_TIMEOUT };
         for target in self.targets.clone() {
-            while TcpStream::connect_timeout(&target.into(), PAUSE).is_err() {
+            while TcpStream::connect_timeout(&target.into(), POLL_INTERVAL).is_err() {
                 self.check_alive()?;
                 if Instant::now() > until {
-                    return Err(ServerError::Deaf(target));
+                    return Err(ServerError::NotListening(target));
                 }
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(POLL_INTERVAL);
             }
         }
         Ok(())
     }
 
-    /// Asks what was started here to end, and waits for it.
+    /// Stops the processes that were started here, and waits for their end.
     ///
     /// # Errors
     /// [`ServerError`].
@@ -104,13 +104,13 @@ impl Server {
                 let _ = kill_process(pid, Signal::TERM);
             }
         }
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + START_TIMEOUT;
         for mut child in self.children.drain(..) {
             while child.try_wait().map_err(ServerError::Start)?.is_none() {
                 if Instant::now() > until {
-                    return Err(ServerError::Endless);
+                    return Err(ServerError::DoesNotStop);
                 }
-                std::thread::sleep(PAUSE);
+                std::thread::sleep(POLL_INTERVAL);
             }
         }
         Ok(())
@@ -126,7 +126,7 @@ impl Server {
     }
 
     fn sample<T>(&self, read: impl Fn(&[u32]) -> T) -> Option<T> {
-        let pids: Vec<u32> = self.given.iter().copied().chain(self.children.iter().map(Child::id)).collect();
+        let pids: Vec<u32> = self.pids.iter().copied().chain(self.children.iter().map(Child::id)).collect();
         (!pids.is_empty()).then(|| read(&pids))
     }
 }

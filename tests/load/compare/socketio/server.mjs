@@ -1,5 +1,6 @@
-// A Socket.IO server as its documentation shows it, to compare with: a client joins a room, POST /emit/ROOM tells the room.
-// No token, no condition. WebSocket only, no compression. With a second argument, its Redis adapter.
+// A Socket.IO server as its documentation shows it, for the comparison: a client joins a room, and POST /emit/ROOM
+// delivers to the room. No tokens, no conditions, WebSocket only, no compression. With a second argument it uses the
+// Redis adapter.
 //
 //     node server.mjs PORT [redis://HOST:PORT]
 import { createServer } from "node:http";

@@ -1,21 +1,21 @@
-//! `fill`: client after client, level after level, and what each costs.
+//! `fill`: connects clients in levels, and measures the memory per client at each level.
 
 use crate::counts::Counts;
-use crate::crew::Crew;
 use crate::interrupt::is_interrupted;
 use crate::options::FillOptions;
-use crate::report::{Report, written};
+use crate::report::{Report, format_number};
 use crate::run::{Run, RunError, plan};
-use crate::sampling::kernel::{Kernel, available_bytes, bytes_of_an_end};
+use crate::sampling::kernel::{Kernel, available_bytes, bytes_of_one_end};
 use crate::sampling::{process, redis};
 use crate::server::Server;
+use crate::worker_pool::WorkerPool;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// How many times a level is held for memory that goes on changing.
-const LONGEST_REST: usize = 5;
+/// The maximum number of holds of a level while memory keeps changing.
+const MAX_HOLDS: usize = 5;
 
-/// What is held at one level, in bytes.
+/// The memory at one level, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     clients: u64,
@@ -26,10 +26,10 @@ struct Level {
 }
 
 pub fn run(options: &FillOptions) -> Result<(), RunError> {
-    let own_end = bytes_of_an_end()?;
+    let own_end = bytes_of_one_end()?;
     let server = Server::open(&options.common)?;
     let plan = plan(&options.common, options.clients, 1, None)?;
-    let mut run = Run { server, crew: Crew::start(&plan)? };
+    let mut run = Run { server, workers: WorkerPool::start(&plan)? };
     settle(&mut run, options.hold)?;
     let before = sample(&mut run, options)?;
     let step = if options.step == 0 { options.clients.div_ceil(10) } else { options.step };
@@ -39,30 +39,30 @@ pub fn run(options: &FillOptions) -> Result<(), RunError> {
         settle(&mut run, options.hold)?;
         let level = sample(&mut run, options)?;
         levels.push(level);
-        eprintln!("{}", words(&before, &level, own_end));
+        eprintln!("{}", level_line(&before, &level, own_end));
         if let Err(error) = held {
-            // What is there was measured.
+            // The clients that did connect were measured.
             eprintln!("{error}");
             break;
         }
         if is_interrupted() || available_bytes() < options.free_floor << 20 {
             eprintln!(
-                "stopped at {} clients: interrupted, or too little memory is free",
-                written(level.clients as f64)
+                "stopped at {} clients: the run was interrupted, or too little memory is free",
+                format_number(level.clients as f64)
             );
             break;
         }
     }
     let last = run.leave()?;
     let report = report(&before, &levels, own_end, &last);
-    Ok(report.tell(options.common.json.as_deref())?)
+    Ok(report.write(options.common.json.as_deref())?)
 }
 
-/// Waits until the server's memory is at rest: no more than a two-hundredth more or less than it was `seconds` ago.
+/// Waits until the memory of the server is stable: it has changed by at most 0.5 % in the last `seconds`.
 fn settle(run: &mut Run, seconds: f64) -> Result<(), RunError> {
     let mut last = run.server.resident_bytes().unwrap_or(0);
-    for _ in 0..LONGEST_REST {
-        run.crew.counts(Duration::from_secs_f64(seconds))?;
+    for _ in 0..MAX_HOLDS {
+        run.workers.counts(Duration::from_secs_f64(seconds))?;
         let now = run.server.resident_bytes().unwrap_or(0);
         if last.abs_diff(now) <= now / 200 || is_interrupted() {
             break;
@@ -74,15 +74,15 @@ fn settle(run: &mut Run, seconds: f64) -> Result<(), RunError> {
 
 fn sample(run: &mut Run, options: &FillOptions) -> Result<Level, RunError> {
     Ok(Level {
-        clients: run.crew.counts(Duration::ZERO)?.live,
+        clients: run.workers.counts(Duration::ZERO)?.live,
         server: run.server.resident_bytes(),
         kernel: Kernel::now(),
         redis: options.redis.map(redis::used_bytes).transpose()?,
-        own: process::resident_bytes(&run.crew.pids()),
+        own: process::resident_bytes(&run.workers.pids()),
     })
 }
 
-/// Bytes for each client of what grew between two levels.
+/// Bytes per client that were added between two levels.
 struct Costs {
     server: Option<f64>,
     /// Both ends.
@@ -105,22 +105,22 @@ impl Costs {
     }
 }
 
-fn words(before: &Level, level: &Level, own_end: u64) -> String {
+fn level_line(before: &Level, level: &Level, own_end: u64) -> String {
     let costs = Costs::between(before, level);
-    let maybe = |bytes: Option<f64>| bytes.map_or_else(|| "unknown".into(), written);
+    let maybe = |bytes: Option<f64>| bytes.map_or_else(|| "unknown".into(), format_number);
     format!(
-        "{:>9} clients: server {:>7}, kernel {:>6}, redis {:>7}, load {:>5} bytes each",
-        written(level.clients as f64),
+        "{:>9} clients: server {:>7}, kernel {:>6}, redis {:>7}, load tool {:>5} bytes per client",
+        format_number(level.clients as f64),
         maybe(costs.server),
-        written(costs.kernel - own_end as f64),
+        format_number(costs.kernel - own_end as f64),
         maybe(costs.redis),
-        written(costs.own),
+        format_number(costs.own),
     )
 }
 
 fn report(before: &Level, levels: &[Level], own_end: u64, last: &Counts) -> Report {
     let mut report = Report::new("fill");
-    levels.iter().for_each(|level| report.line(&words(before, level, own_end)));
+    levels.iter().for_each(|level| report.line(&level_line(before, level, own_end)));
     let as_json = |level: &Level| -> Value {
         let costs = Costs::between(before, level);
         json!({
@@ -132,14 +132,14 @@ fn report(before: &Level, levels: &[Level], own_end: u64, last: &Counts) -> Repo
     };
     report.value("before", as_json(before));
     report.value("levels", levels.iter().map(as_json).collect());
-    report.figure("own_end_bytes", "bytes of the kernel for the load's own end", own_end as f64);
+    report.figure("own_end_bytes", "kernel bytes of the load tool's end", own_end as f64);
     if let Some(level) = levels.last() {
         let costs = Costs::between(before, level);
         report.figure("clients", "clients", level.clients as f64);
-        report.maybe("server_bytes_each", "bytes of the server for each", costs.server);
-        report.figure("kernel_bytes_each", "bytes of the kernel for each, server's end", costs.kernel - own_end as f64);
-        report.maybe("redis_bytes_each", "bytes of Redis for each", costs.redis);
-        report.figure("own_bytes_each", "bytes of the load for each", costs.own);
+        report.optional_figure("server_bytes_each", "server bytes per client", costs.server);
+        report.figure("kernel_bytes_each", "kernel bytes per client, server's end", costs.kernel - own_end as f64);
+        report.optional_figure("redis_bytes_each", "Redis bytes per client", costs.redis);
+        report.figure("own_bytes_each", "load tool bytes per client", costs.own);
     }
     report.counts(last, last);
     report

@@ -1,4 +1,4 @@
-//! The commands, one a file: each plans a run, gives its orders, and reports.
+//! The commands, one per file. Each plans a run, sends the instructions, and reports.
 
 pub mod churn;
 pub mod emit;

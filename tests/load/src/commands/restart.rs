@@ -1,61 +1,62 @@
-//! `restart`: the server stops and starts again; how long are its clients away, and are they all told again?
+//! `restart`: restarts the server, measures how long its clients are disconnected, and checks that all receive events
+//! again.
 
-use crate::commands::listen::emit_order;
+use crate::commands::listen::emit_spec;
 use crate::counts::{Counter, Timing};
-use crate::crew::Crew;
+use crate::instructions::Instruction;
 use crate::interrupt::is_interrupted;
 use crate::options::{Pace, RestartOptions};
-use crate::orders::Order;
 use crate::progress::Progress;
-use crate::report::{Report, written};
+use crate::report::{Report, format_number};
 use crate::run::{Run, RunError, plan};
 use crate::server::Server;
+use crate::worker_pool::WorkerPool;
 use std::time::{Duration, Instant};
 
-const LOOK: Duration = Duration::from_millis(50);
-/// How long clients may take to be told once they are back, in seconds.
-const TOLD_WITHIN: f64 = 10.0;
-/// One event to each client, a thousand a second: enough to see that each is told.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Timeout for events to reach the reconnected clients, in seconds.
+const RECEIVE_TIMEOUT: f64 = 10.0;
+/// A thousand notifications per second: enough to see that each client receives one.
 const EVENTS_A_SECOND: f64 = 1000.0;
 
 pub fn run(options: &RestartOptions) -> Result<(), RunError> {
     let server = Server::open(&options.common)?;
     let plan = plan(&options.common, options.clients, options.clients, None)?;
-    let mut run = Run { server, crew: Crew::start(&plan)? };
+    let mut run = Run { server, workers: WorkerPool::start(&plan)? };
     run.hold(options.clients, options.clients, options.at_once, true)?;
-    run.crew.measure()?;
+    run.workers.measure()?;
     let start = Instant::now();
-    let stopped = if run.server.is_ours() { Some(restart(&mut run.server)?) } else { None };
+    let stopped = if run.server.is_started_here() { Some(restart(&mut run.server)?) } else { None };
     if stopped.is_none() {
         eprintln!("restart the server now");
     }
     wait_for_all(&mut run, options, start)?;
     let back = start.elapsed();
-    let shares = run.crew.shares();
-    run.crew.order(|place, _| Order::Emit(emit_order(&pace(options), &shares, place)))?;
-    let told = run.settle(TOLD_WITHIN, |counts| counts.told_once() >= u64::from(options.clients))?;
-    run.crew.order(|_, _| Order::Pause)?;
-    let total = run.crew.report()?;
+    let shares = run.workers.shares();
+    run.workers.instruct(|index, _| Instruction::Emit(emit_spec(&pace(options), &shares, index)))?;
+    let settled = run.settle(RECEIVE_TIMEOUT, |counts| counts.received_once() >= u64::from(options.clients))?;
+    run.workers.instruct(|_, _| Instruction::Pause)?;
+    let total = run.workers.report()?;
     let last = run.leave()?;
 
     let mut report = Report::new("restart");
-    report.maybe("down_seconds", "seconds from the stop to the listening server", stopped);
-    report.figure("back_seconds", "seconds until all were back", back.as_secs_f64());
+    report.optional_figure("down_seconds", "seconds from the stop until the server listens", stopped);
+    report.figure("back_seconds", "seconds until all clients were back", back.as_secs_f64());
     report.timing(Timing::Away, "away", &total.timings);
-    report.figure("lost", "clients that lost their connection", told.of(Counter::Lost) as f64);
-    report.figure("returned", "clients that came back", told.of(Counter::Returned) as f64);
-    report.figure("told", "notifications afterwards, one to each at least", told.told_once() as f64);
+    report.figure("lost", "clients that lost their connection", settled.of(Counter::Lost) as f64);
+    report.figure("returned", "clients that reconnected", settled.of(Counter::Returned) as f64);
+    report.figure("received", "notifications afterwards, at least one per client", settled.received_once() as f64);
     report.counts(&last, &last);
-    Ok(report.tell(options.common.json.as_deref())?)
+    Ok(report.write(options.common.json.as_deref())?)
 }
 
-/// One broadcast to all, over and over.
+/// Repeated broadcasts to all clients.
 fn pace(options: &RestartOptions) -> Pace {
     let rate = Some((EVENTS_A_SECOND / f64::from(options.clients)).max(1.0));
     Pace { rate, audience: options.clients, connections: 1, batch: 1, window: 1, duration: 0.0, warm_up: 0.0 }
 }
 
-/// Stops the server, starts it again, and says how long that took, in seconds.
+/// Stops and starts the server. Returns how long that took, in seconds.
 fn restart(server: &mut Server) -> Result<f64, RunError> {
     let start = Instant::now();
     server.stop()?;
@@ -63,14 +64,14 @@ fn restart(server: &mut Server) -> Result<f64, RunError> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// Waits until every client was away and is back.
+/// Waits until every client has lost its connection and reconnected.
 fn wait_for_all(run: &mut Run, options: &RestartOptions, start: Instant) -> Result<(), RunError> {
     let clients = u64::from(options.clients);
-    let mut progress = Progress::new("coming back", clients);
-    while start.elapsed().as_secs_f64() < options.patience && !is_interrupted() {
-        let counts = run.crew.counts(LOOK)?;
+    let mut progress = Progress::new("reconnecting", clients);
+    while start.elapsed().as_secs_f64() < options.timeout && !is_interrupted() {
+        let counts = run.workers.counts(POLL_INTERVAL)?;
         let returned = counts.of(Counter::Returned);
-        progress.show(returned, || format!("{} are back", written(returned as f64)));
+        progress.show(returned, || format!("{} are back", format_number(returned as f64)));
         if counts.live >= clients && counts.of(Counter::Lost) >= clients {
             return Ok(());
         }

@@ -1,7 +1,7 @@
-//! What the kernel holds for sockets: its slabs and the pages of socket buffers, from `/proc`.
+//! The memory of the kernel for sockets: its slabs and the pages of socket buffers, from `/proc`.
 //!
-//! Both ends of each connection are on this machine. One end's cost is measured beforehand, by connecting sockets to
-//! itself, so that the load's own share can be taken off.
+//! Both ends of each connection are on this machine. The cost of one end is measured beforehand, with connections of
+//! the load tool to itself, so that its own share can be subtracted.
 
 use super::process::kibibytes;
 use rustix::event::epoll::{self, EventData, EventFlags};
@@ -9,21 +9,21 @@ use std::fs;
 use std::io;
 use std::net::{TcpListener, TcpStream};
 
-/// Connections by which one end's cost is measured; small against 20,000 files, large against other slabs' noise.
+/// Connections for measuring one end: few enough for 20,000 open files, enough to exceed the noise of other slabs.
 const PAIRS: usize = 4000;
 const PAGE: u64 = 4096;
 
-/// What the kernel holds, in bytes.
+/// Memory of the kernel, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
-    /// All slabs, of sockets and of everything else.
+    /// All slabs, of sockets and everything else.
     pub slab: u64,
     /// Pages of TCP buffers.
     pub tcp: u64,
 }
 
 impl Kernel {
-    /// What it holds now.
+    /// Reads the current values.
     pub fn now() -> Kernel {
         let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let sockets = fs::read_to_string("/proc/net/sockstat").unwrap_or_default();
@@ -35,17 +35,17 @@ impl Kernel {
     }
 }
 
-/// Memory that programs may still have, in bytes.
+/// Memory available to programs, in bytes.
 pub fn available_bytes() -> u64 {
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     kibibytes(&memory, "MemAvailable:").unwrap_or(u64::MAX >> 10) * 1024
 }
 
-/// What one end of an idle connection, watched by an epoll, costs the kernel, in bytes.
+/// Kernel memory of one end of an idle connection that is registered with an epoll, in bytes.
 ///
 /// # Errors
-/// What the system refused.
-pub fn bytes_of_an_end() -> io::Result<u64> {
+/// If a system call fails.
+pub fn bytes_of_one_end() -> io::Result<u64> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;

@@ -1,4 +1,4 @@
-//! What a server costs, as the system and Redis tell it.
+//! Samples the resources of a server: its processes, the kernel and Redis.
 
 pub mod kernel;
 pub mod process;

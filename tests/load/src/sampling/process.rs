@@ -1,12 +1,12 @@
-//! Processes, their children included: CPU seconds and memory, from `/proc` (proc(5)).
+//! CPU seconds and memory of processes and their child processes, from `/proc` (proc(5)).
 
 use std::collections::BTreeSet;
 use std::fs;
 
-/// Clock ticks of a second in `/proc`: 100 on every Linux (`USER_HZ`).
+/// Clock ticks per second in `/proc`: 100 on every Linux (`USER_HZ`).
 const TICKS: f64 = 100.0;
 
-/// The processes and all that descend from them.
+/// The processes and all their descendants.
 pub fn with_children(pids: &[u32]) -> BTreeSet<u32> {
     let mut found = BTreeSet::new();
     let mut waiting = pids.to_vec();
@@ -18,12 +18,12 @@ pub fn with_children(pids: &[u32]) -> BTreeSet<u32> {
     found
 }
 
-/// CPU seconds, of user and system, that the processes and their children have used so far.
+/// CPU seconds, user and system, that the processes and their children have used so far.
 pub fn cpu_seconds(pids: &[u32]) -> f64 {
     with_children(pids).into_iter().map(own_cpu_seconds).sum()
 }
 
-/// Resident bytes; pages that processes share are counted once, by their share in each.
+/// Resident bytes. Shared pages count once: each process has a part of them.
 pub fn resident_bytes(pids: &[u32]) -> u64 {
     with_children(pids).into_iter().map(proportional_bytes).sum()
 }
@@ -39,7 +39,7 @@ fn own_cpu_seconds(pid: u32) -> f64 {
     ticks(&stat).map_or(0.0, |ticks| ticks as f64 / TICKS)
 }
 
-/// Fields 14 and 15; the second is a name in brackets that may have spaces and brackets.
+/// Fields 14 and 15. Field 2 is a name in brackets, which may contain spaces and brackets.
 fn ticks(stat: &str) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11);
     Some(fields.next()?.parse::<u64>().ok()? + fields.next()?.parse::<u64>().ok()?)
@@ -50,7 +50,7 @@ fn proportional_bytes(pid: u32) -> u64 {
     kibibytes(&memory, "Pss:").unwrap_or(0) * 1024
 }
 
-/// A figure in kB of a file with one on each line, such as `/proc/meminfo`.
+/// A value in kB from a file with one value per line, such as `/proc/meminfo`.
 pub fn kibibytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_read_behind_any_name() {
+    fn times_are_read_after_any_process_name() {
         let stat = "7 (a) b) c) S 1 2 3 4 5 6 7 8 9 10 120 30 0 0";
         assert_eq!(ticks(stat), Some(150));
         assert_eq!(ticks("nothing"), None);

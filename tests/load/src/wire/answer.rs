@@ -1,37 +1,37 @@
-//! HTTP/1.1 answers: as much of RFC 9112 as the servers that are measured send.
+//! Reads HTTP/1.1 answers: the part of RFC 9112 that the servers under test use.
 
 use memchr::memmem;
 use thiserror::Error;
 
-/// The longest head that is waited for.
+/// The maximum length of a head.
 const MAX_HEAD: usize = 64 << 10;
 
-/// One whole answer.
+/// A complete answer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Answer<'a> {
     pub status: u16,
     pub body: &'a [u8],
-    /// Bytes of the answer with its head.
+    /// Bytes of the answer, including its head.
     pub length: usize,
-    /// Whether the server ends the connection after it.
+    /// Whether the server closes the connection after this answer.
     pub is_last: bool,
 }
 
 /// Why an answer can't be read.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum AnswerError {
-    #[error("it is no HTTP/1.1 answer")]
+    #[error("it is not an HTTP/1.1 answer")]
     Malformed,
     #[error("its head is longer than 64 KiB")]
     TooLong,
-    #[error("its body has an encoding that is not read here")]
+    #[error("its body has an encoding that this tool does not support")]
     Encoding,
 }
 
-/// The first answer in `bytes`; none while it is not whole. An upgrade (101) has no body (RFC 9110 §15.2.2).
+/// The first answer in `bytes`, or `None` while it is incomplete. An upgrade (101) has no body (RFC 9110 §15.2.2).
 ///
 /// # Errors
-/// [`AnswerError`]; the connection is of no more use then.
+/// [`AnswerError`]: the connection can't be used any more.
 pub fn read(bytes: &[u8]) -> Result<Option<Answer<'_>>, AnswerError> {
     let Some(end) = memmem::find(bytes, b"\r\n\r\n") else {
         return if bytes.len() > MAX_HEAD { Err(AnswerError::TooLong) } else { Ok(None) };
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_is_read_once_it_is_whole() {
+    fn an_answer_is_read_once_it_is_complete() {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabcHTTP";
         assert_eq!(read(&bytes[..20]), Ok(None));
         assert_eq!(read(&bytes[..bytes.len() - 5]), Ok(None));
@@ -74,14 +74,14 @@ mod tests {
     }
 
     #[test]
-    fn frames_behind_an_upgrade_are_not_its_body() {
+    fn frames_after_an_upgrade_are_not_its_body() {
         let bytes = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x00";
         let answer = read(bytes).unwrap().unwrap();
         assert_eq!((answer.status, answer.body, bytes.len() - answer.length), (101, b"".as_slice(), 2));
     }
 
     #[test]
-    fn what_is_no_answer_is_an_error() {
+    fn a_malformed_chunked_or_too_long_answer_is_an_error() {
         assert_eq!(read(b"nonsense\r\n\r\n"), Err(AnswerError::Malformed));
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), Err(AnswerError::Encoding));
         assert_eq!(read(&vec![b'x'; MAX_HEAD + 1]), Err(AnswerError::TooLong));

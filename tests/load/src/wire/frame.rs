@@ -1,13 +1,13 @@
-//! WebSocket frames (RFC 6455 §5) as a client reads and writes them.
+//! Reads and writes WebSocket frames (RFC 6455 §5) as a client.
 
 use thiserror::Error;
 
-/// The longest frame that is waited for; a server that announces more is taken for broken.
+/// The maximum payload of a frame. A server that announces a longer one is considered broken.
 const MAX_PAYLOAD: u64 = 16 << 20;
-/// Any mask does: it protects proxies, of which there are none here. It must not be zero, which servers could skip.
+/// Any fixed mask works, since it only protects proxies. It is not zero, because servers could skip unmasking then.
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
-/// What a frame is (RFC 6455 §5.2).
+/// The kind of a frame (RFC 6455 §5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
     Text,
@@ -29,16 +29,16 @@ impl Opcode {
     }
 }
 
-/// One whole frame of a server.
+/// A complete frame from a server.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     pub opcode: Opcode,
     pub payload: &'a [u8],
-    /// Bytes of the frame with its header.
+    /// Bytes of the frame, including its header.
     pub length: usize,
 }
 
-/// What no server may send, or what no server that is measured here does.
+/// A frame that no server may send, or that no server under test sends.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum FrameError {
     #[error("a fragmented message")]
@@ -51,10 +51,10 @@ pub enum FrameError {
     Masked,
 }
 
-/// The first frame in `bytes`; none while it is not whole.
+/// The first frame in `bytes`, or `None` while it is incomplete.
 ///
 /// # Errors
-/// [`FrameError`]; the connection is of no more use then.
+/// [`FrameError`]: the connection can't be used any more.
 pub fn read(bytes: &[u8]) -> Result<Option<Frame<'_>>, FrameError> {
     let [first, second, rest @ ..] = bytes else { return Ok(None) };
     if first & 0x80 == 0 {
@@ -82,7 +82,7 @@ pub fn read(bytes: &[u8]) -> Result<Option<Frame<'_>>, FrameError> {
     Ok(bytes.get(header..length).map(|payload| Frame { opcode, payload, length }))
 }
 
-/// The code of a close frame's payload; 1005 where it has none (RFC 6455 §7.4.1).
+/// The code in the payload of a close frame, or 1005 if there is none (RFC 6455 §7.4.1).
 pub fn close_code(payload: &[u8]) -> u16 {
     payload.first_chunk().map_or(1005, |code| u16::from_be_bytes(*code))
 }
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_is_read_once_it_is_whole() {
+    fn a_frame_is_read_once_it_is_complete() {
         for length in [0, 5, 125, 126, 300, 70_000] {
             let mut bytes = vec![0x81];
             match length {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_may_send_is_an_error() {
+    fn a_fragmented_masked_unknown_or_too_long_frame_is_an_error() {
         assert_eq!(read(&[0x01, 0]), Err(FrameError::Fragmented));
         assert_eq!(read(&[0x81, 0x80, 0, 0, 0, 0]), Err(FrameError::Masked));
         assert_eq!(read(&[0x83, 0]), Err(FrameError::Opcode));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_masked_and_comes_back() {
+    fn a_written_frame_is_masked_and_can_be_unmasked() {
         for length in [3, 200, 66_000] {
             let mut out = Vec::new();
             write(Opcode::Text, &vec![b'a'; length], &mut out);

@@ -1,6 +1,6 @@
-//! The mark in each event's data: which run emitted it, when, and as which of its audience's.
+//! The mark in the data of each event: the run that emitted it, the time, and its number within its audience.
 //!
-//! Of fixed width and without quotes, so that it is found in a notification of any server without reading its JSON,
+//! It has a fixed width and no quotes, so that it is found in the notifications of any server without parsing the JSON,
 //! escaped or not.
 
 use memchr::memmem::Finder;
@@ -15,14 +15,14 @@ const NUMBER: std::ops::Range<usize> = 32..42;
 
 static FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(START));
 
-/// What is told with each event.
+/// The contents of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// Tells the events of this run from others'.
+    /// Identifies the run.
     pub run: u32,
-    /// When it was to be emitted, in nanoseconds of the system's monotonic clock.
+    /// The scheduled time of the event, in nanoseconds of the monotonic clock.
     pub time: u64,
-    /// How many this audience was emitted before it.
+    /// The number of earlier events for the same audience.
     pub number: u32,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Mark {
     }
 }
 
-/// The first mark in a message, and what is behind it.
+/// The first mark in a message, and the bytes after it.
 pub fn find(message: &[u8]) -> Option<(Mark, &[u8])> {
     let mark = &message[FINDER.find(message)?..];
     let run = u32::from_str_radix(std::str::from_utf8(mark.get(RUN)?).ok()?, 16).ok()?;
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_found_again_wherever_it_stands() {
+    fn a_mark_is_found_anywhere_in_a_message() {
         for mark in [Mark { run: 0, time: 0, number: 0 }, Mark { run: u32::MAX, time: 1 << 62, number: u32::MAX }] {
             assert_eq!(
                 find(format!(r#"{{"data":"{{\"m\":\"{mark}\"}}"}}"#).as_bytes()),
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_or_no_number_is_no_mark() {
+    fn a_truncated_or_malformed_mark_is_not_found() {
         let text = Mark { run: 1, time: 2, number: 3 }.to_string();
         assert_eq!(find(&text.as_bytes()[..text.len() - 1]), None);
         assert_eq!(find(text.replace('2', "x").as_bytes()), None);

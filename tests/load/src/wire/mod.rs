@@ -1,5 +1,5 @@
-//! Bytes of the protocols that are spoken here: WebSocket frames, HTTP answers, signed tokens, and the mark by which an
-//! event is known again. Nothing here knows a socket.
+//! The encodings that the load tool reads and writes: WebSocket frames, HTTP answers, signed tokens, and the mark that
+//! identifies an event. This module uses no sockets.
 
 pub mod answer;
 pub mod frame;

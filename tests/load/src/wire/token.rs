@@ -1,4 +1,4 @@
-//! Signs JSON Web Tokens (RFC 7519) with HS256, with the key prepared once: a load of clients needs a token each.
+//! Signs JSON Web Tokens (RFC 7519) with HS256. The key is prepared once, since each client needs a token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ use std::str::FromStr;
 /// A project's key for one of the two tokens.
 #[derive(Clone, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Key {
-    /// What the token's header calls `kid`.
+    /// The `kid` in the header of tokens.
     pub id: String,
     pub secret: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl FromStr for Key {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Key, &'static str> {
-        let (id, secret) = text.split_once(':').ok_or("a key is written KID:SECRET")?;
+        let (id, secret) = text.split_once(':').ok_or("a key is format_number KID:SECRET")?;
         let secret = URL_SAFE_NO_PAD.decode(secret).map_err(|_| "a secret is base64url without padding")?;
         Ok(Key { id: id.to_owned(), secret })
     }
@@ -37,7 +37,7 @@ impl FromStr for Key {
 
 /// Signs tokens with one key.
 pub struct Signer {
-    /// The header, encoded, with the dot behind it.
+    /// The encoded header with its trailing dot.
     head: String,
     mac: Hmac<Sha256>,
 }
@@ -56,7 +56,7 @@ impl Signer {
         Signer { head: URL_SAFE_NO_PAD.encode(header) + ".", mac }
     }
 
-    /// Appends the token that says `claims`, which are JSON.
+    /// Appends a token with these claims, given as JSON.
     pub fn sign(&self, claims: &str, out: &mut String) {
         let start = out.len();
         out.push_str(&self.head);
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_rfc_7515_is_signed_alike() {
+    fn the_example_of_rfc_7515_gets_the_same_signature() {
         // Appendix A.1: another header, the same key and claims.
         let key: Key =
             "k:AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow".parse().unwrap();

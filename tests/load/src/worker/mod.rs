@@ -1,75 +1,76 @@
-//! One process of a run: an epoll, its clients, its publishers. It does what its orders say and reports what it counts.
+//! One worker process of a run: an epoll with its clients and publishers. It executes instructions and reports its
+//! counts.
 //!
-//! It ends when its orders do: when whoever gave them is gone.
+//! It exits when its standard input ends, which means that the coordinator has ended.
 
-mod account;
 mod client;
 mod clients;
 mod emitter;
-mod inbox;
+mod instruction_reader;
 mod publisher;
 mod random;
+mod sequence;
 pub mod socket;
-mod tally;
+mod stats;
 
-use crate::orders::{Message, Order, WorkerSpec};
+use crate::instructions::{Instruction, Message, WorkerSpec};
 use clients::Clients;
 use emitter::Emitter;
-use inbox::Inbox;
+use instruction_reader::InstructionReader;
 use rustix::event::epoll::{self, Event, EventFlags};
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::io::Errno;
 use rustix::time::Timespec;
+use stats::Stats;
 use std::io::Write as _;
-use tally::Tally;
 use thiserror::Error;
 
-/// How often progress is told, in nanoseconds.
+/// The interval of progress messages, in nanoseconds.
 const PROGRESS: u64 = 200_000_000;
-/// Events of one wait.
+/// Maximum events per wait.
 const EVENTS: usize = 1024;
-/// Bytes of one read: as many as a socket's buffer holds at first.
+/// Maximum bytes per read: the initial size of a socket buffer.
 const SCRATCH: usize = 256 << 10;
-/// Keys of the poll: clients by their place, publishers from here on, orders last.
+/// Keys in the epoll: clients by their index, publishers from this key on, and the last key for instructions.
 const PUBLISHERS: u64 = 1 << 32;
-const ORDERS: u64 = u64::MAX;
+const INSTRUCTIONS: u64 = u64::MAX;
 
-/// Why a worker ends before its orders do.
+/// Why a worker fails.
 #[derive(Debug, Error)]
 pub enum WorkerError {
     #[error("the system refused: {0}")]
     System(#[from] Errno),
-    #[error("a line of orders can't be read: {0}")]
-    Order(#[from] serde_json::Error),
-    #[error("nobody listens to reports: {0}")]
+    #[error("an instruction can't be read: {0}")]
+    Instruction(#[from] serde_json::Error),
+    #[error("a report can't be written: {0}")]
     Report(#[from] std::io::Error),
 }
 
-/// A process of a run.
+/// A worker process.
 struct Worker {
     spec: WorkerSpec,
     epoll: OwnedFd,
     clients: Clients,
     emitter: Option<Emitter>,
-    tally: Tally,
+    stats: Stats,
     scratch: Vec<u8>,
-    /// Connections to publish over that were dialled, for the choice of a server.
-    dialled: usize,
+    /// Number of publisher connections that were started, which selects the next server.
+    dialed: usize,
 }
 
-/// Runs a worker on the orders of standard input.
+/// Runs a worker on the instructions from standard input.
 ///
 /// # Errors
-/// [`WorkerError`], which is told to whoever gave the orders too.
+/// [`WorkerError`], which is also reported to the coordinator.
 pub fn run() -> Result<(), WorkerError> {
-    let result = Inbox::open().and_then(|(spec, inbox)| Worker::new(spec)?.run(inbox));
+    let result = InstructionReader::open().and_then(|(spec, reader)| Worker::new(spec)?.run(reader));
     if let Err(error) = &result {
-        let _ = tell(&Message::Failed(error.to_string()));
+        let _ = send(&Message::Failed(error.to_string()));
     }
     result
 }
 
-fn tell(message: &Message) -> Result<(), WorkerError> {
+fn send(message: &Message) -> Result<(), WorkerError> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
     let mut out = std::io::stdout().lock();
@@ -80,33 +81,33 @@ fn tell(message: &Message) -> Result<(), WorkerError> {
 impl Worker {
     fn new(spec: WorkerSpec) -> Result<Worker, WorkerError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let tally = Tally::new(spec.run, spec.late);
+        let stats = Stats::new(spec.run, spec.late);
         let clients = Clients::new(&spec);
-        Ok(Worker { epoll, clients, emitter: None, tally, scratch: vec![0; SCRATCH], dialled: 0, spec })
+        Ok(Worker { epoll, clients, emitter: None, stats, scratch: vec![0; SCRATCH], dialed: 0, spec })
     }
 
-    fn run(mut self, mut inbox: Inbox) -> Result<(), WorkerError> {
-        epoll::add(&self.epoll, &inbox, epoll::EventData::new_u64(ORDERS), EventFlags::IN)?;
+    fn run(mut self, mut reader: InstructionReader) -> Result<(), WorkerError> {
+        epoll::add(&self.epoll, &reader, epoll::EventData::new_u64(INSTRUCTIONS), EventFlags::IN)?;
         let mut events: Vec<Event> = Vec::with_capacity(EVENTS);
         let mut progress_at = 0;
-        // The first orders may have come with the line that says what to be; the poll tells only of later ones.
-        for order in inbox.whole()? {
-            self.obey(order)?;
+        // The first instructions may have arrived together with the settings. The epoll reports only later ones.
+        for instruction in reader.complete()? {
+            self.execute(instruction)?;
         }
         loop {
             let due = self.turn();
             let now = socket::now();
             if now >= progress_at {
-                tell(&Message::Progress(self.tally.counts()))?;
+                send(&Message::Progress(self.stats.counts()))?;
                 progress_at = now + PROGRESS;
             }
             self.wait(&mut events, due.unwrap_or(u64::MAX).min(progress_at).saturating_sub(now))?;
             for event in events.drain(..) {
                 let key = event.data.u64();
-                if key == ORDERS {
-                    let Some(orders) = inbox.read()? else { return Ok(()) };
-                    for order in orders {
-                        self.obey(order)?;
+                if key == INSTRUCTIONS {
+                    let Some(instructions) = reader.read()? else { return Ok(()) };
+                    for instruction in instructions {
+                        self.execute(instruction)?;
                     }
                 } else {
                     self.on_ready(key, event.flags);
@@ -115,19 +116,19 @@ impl Worker {
         }
     }
 
-    /// Begins what is due; when the next thing is.
+    /// Starts what is due. Returns when the next thing is due.
     fn turn(&mut self) -> Option<u64> {
-        let return_at = self.clients.dial_due(self.epoll.as_fd(), &mut self.tally);
+        let return_at = self.clients.dial_due(self.epoll.as_fd(), &mut self.stats);
         let Some(emitter) = &mut self.emitter else { return return_at };
-        for place in emitter.missing() {
-            let target = self.spec.emit_targets[self.dialled % self.spec.emit_targets.len()];
-            match socket::dial(self.epoll.as_fd(), PUBLISHERS + place as u64, target, None) {
-                Ok(socket) => emitter.dialled(place, socket),
-                Err(_) => self.tally.count(crate::counts::Counter::Failed),
+        for index in emitter.missing() {
+            let target = self.spec.emit_targets[self.dialed % self.spec.emit_targets.len()];
+            match socket::dial(self.epoll.as_fd(), PUBLISHERS + index as u64, target, None) {
+                Ok(socket) => emitter.dialed(index, socket),
+                Err(_) => self.stats.count(crate::counts::Counter::Failed),
             }
-            self.dialled += 1;
+            self.dialed += 1;
         }
-        let emit_at = emitter.tick(self.clients.dialect(), &mut self.tally);
+        let emit_at = emitter.tick(self.clients.protocol(), &mut self.stats);
         return_at.into_iter().chain(emit_at).min()
     }
 
@@ -143,28 +144,28 @@ impl Worker {
     fn on_ready(&mut self, key: u64, flags: EventFlags) {
         let is_writable = flags.intersects(EventFlags::OUT | EventFlags::ERR | EventFlags::HUP);
         if key < PUBLISHERS {
-            self.clients.on_ready(key as usize, is_writable, &mut self.tally, &mut self.scratch);
+            self.clients.on_ready(key as usize, is_writable, &mut self.stats, &mut self.scratch);
         } else if let Some(emitter) = &mut self.emitter {
-            let place = (key - PUBLISHERS) as usize;
-            emitter.on_ready(place, is_writable, self.clients.dialect(), &mut self.tally, &mut self.scratch);
+            let index = (key - PUBLISHERS) as usize;
+            emitter.on_ready(index, is_writable, self.clients.protocol(), &mut self.stats, &mut self.scratch);
         }
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), WorkerError> {
-        match order {
-            Order::Hold { clients, at_once, returns } => self.clients.hold(clients, at_once, returns),
-            Order::Churn { at_once } => self.clients.churn(at_once),
-            Order::Emit(order) => self.emitter = Some(Emitter::new(order, self.spec.run)),
-            Order::Measure => {
-                self.tally.forget_timings();
-                tell(&Message::Report(self.tally.report()))?;
+    fn execute(&mut self, instruction: Instruction) -> Result<(), WorkerError> {
+        match instruction {
+            Instruction::Hold { clients, at_once, returns } => self.clients.hold(clients, at_once, returns),
+            Instruction::Churn { at_once } => self.clients.churn(at_once),
+            Instruction::Emit(spec) => self.emitter = Some(Emitter::new(spec, self.spec.run)),
+            Instruction::Measure => {
+                self.stats.clear_timings();
+                send(&Message::Report(self.stats.report()))?;
             }
-            Order::Pause => {
+            Instruction::Pause => {
                 self.clients.pause();
                 self.emitter.iter_mut().for_each(Emitter::pause);
             }
-            Order::Leave => self.clients.leave(),
-            Order::Report => tell(&Message::Report(self.tally.report()))?,
+            Instruction::Leave => self.clients.leave(),
+            Instruction::Report => send(&Message::Report(self.stats.report()))?,
         }
         Ok(())
     }

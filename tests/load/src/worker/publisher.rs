@@ -1,52 +1,51 @@
-//! One connection over which events are published: one request at a time, dialled again when the server ends it. A
-//! request that met its end (408: the server was tired of waiting for one) is repeated on the next one, as RFC 9110,
-//! section 15.5.9 has it.
+//! A connection that publishes events: one request at a time. It reconnects when the server closes it. A request that
+//! crossed the close of an idle connection (status 408) is sent again on the next connection (RFC 9110 §15.5.9).
 
 use crate::counts::{Counter, Timing};
-use crate::dialects::{Dialect, Door, Person, Stage};
+use crate::protocols::{ClientIdentity, ServerProtocol, Stage, Transport};
 use crate::wire::answer;
 use crate::wire::frame::{self, Opcode};
 use crate::worker::socket;
-use crate::worker::tally::Tally;
+use crate::worker::stats::Stats;
 use rustix::fd::OwnedFd;
 
-/// The person that publishes over a WebSocket: nobody's number.
-const NOBODY: Person = Person { number: u32::MAX, audience: u32::MAX };
+/// The identity of a publisher over WebSocket: a number that no client has.
+const PUBLISHER: ClientIdentity = ClientIdentity { number: u32::MAX, audience: u32::MAX };
 
-/// What a server says that has waited too long for a request.
+/// The status of a server that has waited too long for a request.
 const REQUEST_TIMEOUT: u16 = 408;
 
-/// How far a publisher has come.
+/// The state of a publisher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Dialing,
     Upgrading,
-    Talking(Stage),
-    /// It can take a request.
+    Open(Stage),
+    /// Ready for a request.
     Idle,
-    /// Its request waits for the answer.
+    /// Waits for the answer to its request.
     Busy,
-    /// Its connection is at its end.
-    Over,
+    /// The connection has ended.
+    Closed,
 }
 
-/// A connection to publish over.
+/// A connection that publishes events.
 #[derive(Debug)]
 pub struct Publisher {
     socket: OwnedFd,
     state: State,
-    /// What is to be sent, from what the system has not taken yet on.
+    /// The bytes to send. The first `sent` of them are sent.
     pending: Vec<u8>,
     sent: usize,
-    /// What came of an answer that is not whole.
+    /// The received part of an incomplete answer.
     partial: Vec<u8>,
-    /// When the first event of the request was to be emitted.
+    /// The scheduled time of the first event of the request.
     intended: u64,
-    /// Those of the request that waits for its answer; none without one.
+    /// The number of events in the unanswered request. 0 if there is none.
     events: usize,
 }
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     pub accepted: u64,
@@ -59,8 +58,8 @@ impl Publisher {
         Publisher { socket, state: State::Dialing, pending, sent: 0, partial, intended: 0, events: 0 }
     }
 
-    /// Goes on over a new connection: with the request that the last one's server has not looked at, if there is one.
-    pub fn dialled_again(&mut self, socket: OwnedFd) {
+    /// Continues on a new connection, and repeats the request that the server of the last connection did not process.
+    pub fn redialed(&mut self, socket: OwnedFd) {
         if self.events == 0 {
             self.pending.clear();
         }
@@ -72,17 +71,17 @@ impl Publisher {
         self.state == State::Idle
     }
 
-    pub fn is_over(&self) -> bool {
-        self.state == State::Over
+    pub fn is_closed(&self) -> bool {
+        self.state == State::Closed
     }
 
-    /// Publishes a request that [`Dialect::publish`] wrote into [`Publisher::request`].
+    /// Sends the request that [`ServerProtocol::publish`] wrote into [`Publisher::request`].
     pub fn publish(&mut self, events: usize, intended: u64) {
         (self.events, self.intended, self.state) = (events, intended, State::Busy);
         self.flush();
     }
 
-    /// Where a request is written.
+    /// The buffer for the next request.
     pub fn request(&mut self) -> &mut Vec<u8> {
         if self.sent == self.pending.len() {
             self.pending.clear();
@@ -91,51 +90,51 @@ impl Publisher {
         &mut self.pending
     }
 
-    /// Takes readiness; what became of the request, once it is answered or can't be any more.
+    /// Handles readiness of the socket. Returns the outcome of the request once it is answered.
     pub fn on_ready(
         &mut self,
         is_writable: bool,
-        dialect: &dyn Dialect,
-        tally: &mut Tally,
+        protocol: &dyn ServerProtocol,
+        stats: &mut Stats,
         scratch: &mut [u8],
     ) -> Option<Outcome> {
         if self.state == State::Dialing && is_writable {
-            self.on_connected(dialect, tally);
+            self.on_connected(protocol, stats);
         }
         self.flush();
-        while self.state != State::Over {
+        while self.state != State::Closed {
             match socket::receive(&self.socket, scratch) {
                 Ok(None) => break,
-                Ok(Some(0)) | Err(_) => self.state = self.lost(tally),
+                Ok(Some(0)) | Err(_) => self.state = self.lost(stats),
                 Ok(Some(read)) => self.partial.extend_from_slice(&scratch[..read]),
             }
-            if let Some(outcome) = self.on_bytes(dialect, tally) {
+            if let Some(outcome) = self.on_bytes(protocol, stats) {
                 return Some(outcome);
             }
         }
         None
     }
 
-    /// The end of the connection; an unanswered request stays so.
-    fn lost(&mut self, tally: &mut Tally) -> State {
+    /// Handles the end of the connection. An unanswered request counts as unanswered.
+    fn lost(&mut self, stats: &mut Stats) -> State {
         if self.state == State::Busy {
-            tally.count_many(Counter::Unanswered, self.events as u64);
+            stats.count_many(Counter::Unanswered, self.events as u64);
             self.events = 0;
         }
-        State::Over
+        State::Closed
     }
 
-    fn on_connected(&mut self, dialect: &dyn Dialect, tally: &mut Tally) {
+    fn on_connected(&mut self, protocol: &dyn ServerProtocol, stats: &mut Stats) {
         if socket::connected(&self.socket).is_err() {
-            tally.count(Counter::Failed);
-            self.state = State::Over;
+            stats.count(Counter::Failed);
+            self.state = State::Closed;
             return;
         }
         self.state = if self.events > 0 { State::Busy } else { State::Idle };
-        if dialect.door() == Door::WebSocket {
+        if protocol.publish_transport() == Transport::WebSocket {
             self.state = State::Upgrading;
             let (mut path, mut headers) = (String::new(), String::new());
-            dialect.upgrade(NOBODY, &mut path, &mut headers);
+            protocol.upgrade(PUBLISHER, &mut path, &mut headers);
             self.pending = format!(
                 "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
                  Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{headers}\r\n"
@@ -144,58 +143,58 @@ impl Publisher {
         }
     }
 
-    fn on_bytes(&mut self, dialect: &dyn Dialect, tally: &mut Tally) -> Option<Outcome> {
-        match (dialect.door(), self.state) {
-            (_, State::Over) => None,
-            (Door::WebSocket, State::Talking(_) | State::Idle | State::Busy) => self.on_frames(dialect, tally),
-            (Door::WebSocket, _) => {
+    fn on_bytes(&mut self, protocol: &dyn ServerProtocol, stats: &mut Stats) -> Option<Outcome> {
+        match (protocol.publish_transport(), self.state) {
+            (_, State::Closed) => None,
+            (Transport::WebSocket, State::Open(_) | State::Idle | State::Busy) => self.on_frames(protocol, stats),
+            (Transport::WebSocket, _) => {
                 let length = answer::read(&self.partial).ok().flatten()?.length;
                 self.partial.drain(..length);
-                self.state = State::Talking(dialect.on_open(NOBODY, &mut self.pending));
-                self.on_frames(dialect, tally)
+                self.state = State::Open(protocol.on_open(PUBLISHER, &mut self.pending));
+                self.on_frames(protocol, stats)
             }
-            (Door::Http, _) => self.on_answer(dialect, tally),
+            (Transport::Http, _) => self.on_answer(protocol, stats),
         }
     }
 
-    fn on_answer(&mut self, dialect: &dyn Dialect, tally: &mut Tally) -> Option<Outcome> {
+    fn on_answer(&mut self, protocol: &dyn ServerProtocol, stats: &mut Stats) -> Option<Outcome> {
         let answer = match answer::read(&self.partial) {
             Ok(answer) => answer?,
             Err(_) => {
-                self.state = self.lost(tally);
+                self.state = self.lost(stats);
                 return None;
             }
         };
         if self.state != State::Busy || answer.status == REQUEST_TIMEOUT {
-            // Not asked for: a server tells an idle connection so that it ends it. A request that crossed that word is
-            // still whole in `pending`.
-            self.state = State::Over;
+            // The server closes an idle connection with this answer. A request that crossed it is still complete in
+            // `pending`.
+            self.state = State::Closed;
             return None;
         }
-        tally.count_status(answer.status);
-        let accepted = dialect.accepted(answer.status, answer.body, self.events).min(self.events);
+        stats.count_status(answer.status);
+        let accepted = protocol.accepted(answer.status, answer.body, self.events).min(self.events);
         let (length, is_last) = (answer.length, answer.is_last);
         self.partial.drain(..length);
-        self.state = if is_last { State::Over } else { State::Idle };
-        Some(self.answered(accepted, tally))
+        self.state = if is_last { State::Closed } else { State::Idle };
+        Some(self.answered(accepted, stats))
     }
 
-    fn on_frames(&mut self, dialect: &dyn Dialect, tally: &mut Tally) -> Option<Outcome> {
+    fn on_frames(&mut self, protocol: &dyn ServerProtocol, stats: &mut Stats) -> Option<Outcome> {
         let mut outcome = None;
         while let Ok(Some(frame)) = frame::read(&self.partial) {
             let length = frame.length;
             match (self.state, frame.opcode) {
-                (State::Talking(stage), Opcode::Text | Opcode::Binary) => {
-                    let stage = match dialect.on_message(stage, frame.payload, NOBODY, &mut self.pending) {
-                        crate::dialects::Heard::Greeted => Stage::Registering,
-                        crate::dialects::Heard::Registered => Stage::Live,
+                (State::Open(stage), Opcode::Text | Opcode::Binary) => {
+                    let stage = match protocol.on_message(stage, frame.payload, PUBLISHER, &mut self.pending) {
+                        crate::protocols::MessageKind::Greeting => Stage::Registering,
+                        crate::protocols::MessageKind::Registered => Stage::Live,
                         _ => stage,
                     };
-                    self.state = if stage == Stage::Live { State::Idle } else { State::Talking(stage) };
+                    self.state = if stage == Stage::Live { State::Idle } else { State::Open(stage) };
                 }
                 (State::Busy, Opcode::Text | Opcode::Binary) if frame.payload.starts_with(b"PONG") => {
                     self.state = State::Idle;
-                    outcome = Some(self.answered(self.events, tally));
+                    outcome = Some(self.answered(self.events, stats));
                 }
                 (_, Opcode::Ping) => {
                     let payload = frame.payload.to_vec();
@@ -209,12 +208,12 @@ impl Publisher {
         outcome
     }
 
-    fn answered(&mut self, accepted: usize, tally: &mut Tally) -> Outcome {
-        tally.time(Timing::Answer, socket::now().saturating_sub(self.intended));
+    fn answered(&mut self, accepted: usize, stats: &mut Stats) -> Outcome {
+        stats.time(Timing::Answer, socket::now().saturating_sub(self.intended));
         let events = std::mem::take(&mut self.events);
         let outcome = Outcome { accepted: accepted as u64, rejected: (events - accepted) as u64 };
-        tally.count_many(Counter::Accepted, outcome.accepted);
-        tally.count_many(Counter::Rejected, outcome.rejected);
+        stats.count_many(Counter::Accepted, outcome.accepted);
+        stats.count_many(Counter::Rejected, outcome.rejected);
         outcome
     }
 
@@ -224,7 +223,7 @@ impl Publisher {
         }
         match socket::send(&self.socket, &self.pending[self.sent..]) {
             Ok(sent) => self.sent += sent,
-            // Reading finds the end.
+            // The next read detects the end of the connection.
             Err(_) => self.sent = self.pending.len(),
         }
     }

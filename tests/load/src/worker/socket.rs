@@ -1,4 +1,4 @@
-//! Sockets that never block, and the clock.
+//! Nonblocking sockets, and the clock.
 
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -8,16 +8,17 @@ use rustix::time::{ClockId, clock_gettime};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::time::Duration;
 
-/// Nanoseconds of the system's monotonic clock, the same in all processes.
+/// Nanoseconds of the monotonic clock, which all processes of the machine share.
 pub fn now() -> u64 {
     let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Begins a connection and watches it, edge-triggered, under `key`. Closing it resets it, so that no TIME_WAIT stays.
+/// Starts a connection and registers it under `key`, edge-triggered. Closing the socket resets the connection, so that
+/// no TIME_WAIT remains.
 ///
 /// # Errors
-/// What the system says, such as no more open files.
+/// The error of the system, such as too many open files.
 pub fn dial(epoll: BorrowedFd<'_>, key: u64, target: SocketAddrV4, source: Option<Ipv4Addr>) -> Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
@@ -34,18 +35,18 @@ pub fn dial(epoll: BorrowedFd<'_>, key: u64, target: SocketAddrV4, source: Optio
     Ok(socket)
 }
 
-/// What became of a connection that was begun.
+/// Whether a started connection is established.
 ///
 /// # Errors
-/// Why there is none.
+/// Why it is not.
 pub fn connected(socket: &OwnedFd) -> Result<()> {
     sockopt::socket_error(socket)?
 }
 
-/// Reads what is there; none when nothing is, 0 at the end.
+/// Reads the available bytes. `None` if there are none, 0 at the end of the connection.
 ///
 /// # Errors
-/// The connection's end.
+/// If the connection has ended.
 pub fn receive(socket: &OwnedFd, into: &mut [u8]) -> Result<Option<usize>> {
     match rustix::net::recv(socket, into, RecvFlags::empty()) {
         Ok((read, _)) => Ok(Some(read)),
@@ -54,10 +55,10 @@ pub fn receive(socket: &OwnedFd, into: &mut [u8]) -> Result<Option<usize>> {
     }
 }
 
-/// Writes as much as the system takes, and says how much that is.
+/// Writes as many bytes as the system accepts, and returns their number.
 ///
 /// # Errors
-/// The connection's end.
+/// If the connection has ended.
 pub fn send(socket: &OwnedFd, bytes: &[u8]) -> Result<usize> {
     match rustix::net::send(socket, bytes, SendFlags::NOSIGNAL) {
         Err(Errno::AGAIN) => Ok(0),

@@ -1,4 +1,4 @@
-//! A real node on a free port, and the load tool as a user calls it.
+//! Starts a real node on a free port, and runs the load tool as a user does.
 
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
@@ -8,32 +8,32 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// How long a test waits for what must happen: far more than a loaded machine needs.
+/// The deadline of waits: far longer than a busy machine needs.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Where a node writes what it listens on.
+/// The file that a node writes its address to.
 const ADDRESS_FILE: &str = "node.address";
 
-/// A node, ended with the test.
+/// A node. Dropping it ends the process.
 pub struct Node {
     process: Child,
     folder: Option<TempDir>,
     address: String,
 }
 
-/// The node under test: CARILLON_LOAD_NODE, or what stands beside the load tool once the workspace is built.
+/// The node under test: CARILLON_LOAD_NODE, or the binary beside the load tool, where the workspace build puts it.
 fn program() -> PathBuf {
     let beside = PathBuf::from(env!("CARGO_BIN_EXE_carillon-load")).with_file_name("carillon");
     std::env::var_os("CARILLON_LOAD_NODE").map_or(beside, PathBuf::from)
 }
 
 impl Node {
-    /// Starts one on a fresh data folder.
+    /// Starts a node on a fresh data folder.
     pub fn start() -> Node {
         Node::start_on(tempfile::tempdir().expect("a folder"))
     }
 
-    /// Starts one that takes the same tokens: on a copy of the catalogue.
+    /// Starts a second node with a copy of the catalogue, so that it accepts the same tokens.
     pub fn start_like(&self) -> Node {
         let folder = tempfile::tempdir().expect("a folder");
         for file in std::fs::read_dir(self.folder()).expect("a folder").map(|file| file.expect("a file")) {
@@ -73,7 +73,7 @@ impl Node {
         self.folder.as_ref().and_then(|folder| folder.path().to_str()).expect("a folder named in text")
     }
 
-    /// The command that starts it on the same address and folder.
+    /// The command that starts a node on the same address and folder.
     pub fn start_command(&self) -> String {
         let (address, folder) = (&self.address, self.folder());
         format!("env CARILLON__HTTP__BIND={address} CARILLON__DATA__DIR={folder} {} 2>/dev/null", program().display())
@@ -84,7 +84,7 @@ impl Node {
         self.folder.take().expect("a node has its folder until its end")
     }
 
-    /// A value of `/metrics` by its whole name.
+    /// A value of `/metrics`, by its name with all labels.
     pub fn metric(&self, name: &str) -> u64 {
         let mut stream = TcpStream::connect(&self.address).expect("the node listens");
         let request = format!("GET /metrics HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", self.address);
@@ -95,7 +95,7 @@ impl Node {
         value.and_then(|value| value.trim().parse().ok()).unwrap_or_else(|| panic!("{name} is missing in {page}"))
     }
 
-    /// Holds a metric to a value once the node is at rest; more than that is never right.
+    /// Asserts the value of a metric. Waits while the node still has sessions.
     pub fn expect(&self, name: &str, value: u64) {
         let end = Instant::now() + DEADLINE;
         while self.metric(name) != value && Instant::now() < end && self.metric("carillon_sessions") > 0 {
@@ -104,7 +104,7 @@ impl Node {
         assert_eq!(self.metric(name), value, "{name}");
     }
 
-    /// Waits until a metric has a value.
+    /// Waits until a metric has this value.
     pub fn await_value(&self, name: &str, value: u64) {
         eventually(name, || self.metric(name) == value);
     }
@@ -126,7 +126,7 @@ pub fn eventually(what: &str, mut check: impl FnMut() -> bool) {
     }
 }
 
-/// Starts the tool with these options alone.
+/// Starts the tool with only these options.
 pub fn command(options: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_carillon-load"))
         .args(options)
@@ -144,7 +144,7 @@ pub fn start(node: &Node, options: &[&str]) -> Child {
     command(&[options, &common].concat())
 }
 
-/// Its result, once it has ended well.
+/// Waits for the successful end of the tool. Returns its result.
 pub fn finish(child: Child) -> Value {
     let output = child.wait_with_output().expect("an end");
     let words = String::from_utf8_lossy(&output.stderr);
@@ -158,7 +158,7 @@ pub fn interrupt(child: Child) -> Value {
     finish(child)
 }
 
-/// Runs the tool against a node to its end.
+/// Runs the tool against a node. Returns its result.
 pub fn load(node: &Node, options: &[&str]) -> Value {
     finish(start(node, options))
 }

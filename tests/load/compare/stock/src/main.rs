@@ -1,6 +1,6 @@
-//! The stock server: actix-web with actix-web-actors as its documentation shows it, an actor with an address for each
-//! client. No token, no condition, one process: a client's first message names what it hears, `POST /emit/NAME` tells all
-//! who named that. The allocator and the build are the node's own, so that only the design differs.
+//! The stock server: actix-web with actix-web-actors as its documentation shows it, with one actor per client. No
+//! tokens, no conditions, one process. The first message of a client names its room, and `POST /emit/NAME` delivers to
+//! the room. Allocator and build options are those of the node, so that only the design differs.
 //!
 //!     stock ADDRESS
 
@@ -15,7 +15,7 @@ use std::sync::{PoisonError, RwLock};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Who hears what: addresses by name.
+/// The sessions of each room.
 #[derive(Default)]
 struct Rooms(RwLock<HashMap<String, Vec<Addr<Session>>>>);
 
@@ -35,9 +35,9 @@ impl Rooms {
         }
     }
 
-    fn tell(&self, name: &str, text: &ByteString) {
+    fn deliver(&self, name: &str, text: &ByteString) {
         let rooms = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        rooms.get(name).into_iter().flatten().for_each(|session| session.do_send(Told(text.clone())));
+        rooms.get(name).into_iter().flatten().for_each(|session| session.do_send(Deliver(text.clone())));
     }
 }
 
@@ -47,10 +47,10 @@ struct Session {
     name: Option<String>,
 }
 
-/// What a client is told.
+/// A message to deliver to a client.
 #[derive(Message)]
 #[rtype(result = "()")]
-struct Told(ByteString);
+struct Deliver(ByteString);
 
 impl Actor for Session {
     type Context = ws::WebsocketContext<Self>;
@@ -62,10 +62,10 @@ impl Actor for Session {
     }
 }
 
-impl Handler<Told> for Session {
+impl Handler<Deliver> for Session {
     type Result = ();
 
-    fn handle(&mut self, Told(text): Told, context: &mut Self::Context) {
+    fn handle(&mut self, Deliver(text): Deliver, context: &mut Self::Context) {
         context.text(text);
     }
 }
@@ -96,7 +96,7 @@ async fn connect(request: HttpRequest, body: Payload, rooms: Data<Rooms>) -> Res
 async fn emit(name: Path<String>, body: Bytes, rooms: Data<Rooms>) -> HttpResponse {
     match ByteString::try_from(body) {
         Ok(text) => {
-            rooms.tell(&name, &text);
+            rooms.deliver(&name, &text);
             HttpResponse::Ok().finish()
         }
         Err(_) => HttpResponse::BadRequest().finish(),

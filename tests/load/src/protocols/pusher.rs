@@ -1,17 +1,17 @@
-//! Pusher's protocol, version 7, as Sockudo serves it: no user token, no condition; a public channel for each audience.
-//! Publishing is signed as Pusher's HTTP API wants it.
+//! Pusher's protocol, version 7, as Sockudo serves it: no user tokens, no conditions, one public channel per audience.
+//! Publish requests are signed as Pusher's HTTP API requires.
 
-use super::{Dialect, Event, EventData, Heard, Person, Stage, write_post, write_text};
+use super::{ClientIdentity, Event, EventData, MessageKind, ServerProtocol, Stage, write_post, write_text};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::{Digest as _, Md5};
 use sha2::Sha256;
 use std::fmt::Write as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The application that `tests/load/compare` configures.
+/// Id, key and secret of the application that `tests/load/compare` configures.
 const APPLICATION: (&str, &str, &str) = ("load", "load-key", "load-secret");
 
-/// Its language.
+/// The protocol of Pusher.
 #[derive(Debug)]
 pub struct Pusher {
     data: EventData,
@@ -23,32 +23,32 @@ impl Pusher {
     }
 }
 
-impl Dialect for Pusher {
-    fn upgrade(&self, _person: Person, path: &mut String, _headers: &mut String) {
+impl ServerProtocol for Pusher {
+    fn upgrade(&self, _identity: ClientIdentity, path: &mut String, _headers: &mut String) {
         let (_, key, _) = APPLICATION;
         path.push_str(&format!("/app/{key}?protocol=7&client=load&version=1"));
     }
 
-    fn on_open(&self, _person: Person, _out: &mut Vec<u8>) -> Stage {
+    fn on_open(&self, _identity: ClientIdentity, _out: &mut Vec<u8>) -> Stage {
         Stage::Greeting
     }
 
-    fn on_message(&self, stage: Stage, message: &[u8], person: Person, out: &mut Vec<u8>) -> Heard {
-        let says = |event: &str| memchr::memmem::find(message, event.as_bytes()).is_some();
+    fn on_message(&self, stage: Stage, message: &[u8], identity: ClientIdentity, out: &mut Vec<u8>) -> MessageKind {
+        let contains = |event: &str| memchr::memmem::find(message, event.as_bytes()).is_some();
         match stage {
-            Stage::Live if says("cl~") => Heard::Notified,
-            _ if says("pusher:ping") => {
+            Stage::Live if contains("cl~") => MessageKind::Notification,
+            _ if contains("pusher:ping") => {
                 write_text(r#"{"event":"pusher:pong","data":{}}"#, out);
-                Heard::Nothing
+                MessageKind::Other
             }
-            Stage::Live => Heard::Nothing,
-            Stage::Greeting if says("pusher:connection_established") => {
-                let channel = person.audience;
+            Stage::Live => MessageKind::Other,
+            Stage::Greeting if contains("pusher:connection_established") => {
+                let channel = identity.audience;
                 write_text(&format!(r#"{{"event":"pusher:subscribe","data":{{"channel":"u{channel}"}}}}"#), out);
-                Heard::Greeted
+                MessageKind::Greeting
             }
-            Stage::Registering if says("pusher_internal:subscription_succeeded") => Heard::Registered,
-            _ => Heard::Refused,
+            Stage::Registering if contains("pusher_internal:subscription_succeeded") => MessageKind::Registered,
+            _ => MessageKind::Refused,
         }
     }
 
@@ -63,7 +63,7 @@ impl Dialect for Pusher {
     }
 }
 
-/// The address of a publish with its signature.
+/// The path of a publish request with its signature.
 fn signed_path(body: &str) -> String {
     let (id, key, secret) = APPLICATION;
     let path = format!("/apps/{id}/events");
@@ -77,7 +77,7 @@ fn signed_path(body: &str) -> String {
 
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        write!(text, "{byte:02x}").expect("a String takes every text");
+        write!(text, "{byte:02x}").expect("writing to a String never fails");
         text
     })
 }

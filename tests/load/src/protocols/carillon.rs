@@ -1,14 +1,17 @@
-//! A Carillon node, as docs/protocol.md has it.
+//! A Carillon node (docs/protocol.md).
 
-use super::{Dialect, DialectSpec, Event, EventData, Heard, Person, Stage, write_post, write_text, write_to};
+use super::{
+    ClientIdentity, Event, EventData, MessageKind, ProtocolSpec, ServerProtocol, Stage, write_post, write_text,
+    write_to,
+};
 use crate::wire::token::Signer;
 use memchr::memmem;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long a token is good for: longer than any run.
+/// The lifetime of a token: longer than any run.
 const TOKEN_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A node's language.
+/// The protocol of a node.
 #[derive(Debug)]
 pub struct Carillon {
     project: String,
@@ -24,7 +27,7 @@ pub struct Carillon {
 }
 
 impl Carillon {
-    pub fn new(spec: &DialectSpec, data: EventData) -> Carillon {
+    pub fn new(spec: &ProtocolSpec, data: EventData) -> Carillon {
         let project = spec.project.clone();
         let expiry = (SystemTime::now() + TOKEN_LIFE).duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let credentials = &spec.credentials;
@@ -50,10 +53,10 @@ impl Carillon {
         }
     }
 
-    fn registration(&self, person: Person) -> String {
+    fn registration(&self, identity: ClientIdentity) -> String {
         let mut entry = format!(r#"{{"eventType":"CUSTOM_WS_EVENTS","apiName":"{}""#, self.event);
         if !self.is_plain {
-            let audience = person.audience;
+            let audience = identity.audience;
             write_to(
                 &mut entry,
                 format_args!(
@@ -65,14 +68,14 @@ impl Carillon {
     }
 }
 
-impl Dialect for Carillon {
-    fn upgrade(&self, person: Person, path: &mut String, headers: &mut String) {
+impl ServerProtocol for Carillon {
+    fn upgrade(&self, identity: ClientIdentity, path: &mut String, headers: &mut String) {
         path.push_str("/ws");
         write_to(headers, format_args!("x-am-authorization: {}\r\nx-am-user-authorization: ", self.api_token));
         match (&self.user_token, &self.signer) {
             (Some(token), _) => headers.push_str(token),
             (None, Some(signer)) => {
-                let (project, number, expiry) = (&self.project, person.number, self.expiry);
+                let (project, number, expiry) = (&self.project, identity.number, self.expiry);
                 signer.sign(&format!(r#"{{"project":"{project}","sub":"u{number}","exp":{expiry}}}"#), headers);
             }
             (None, None) => {}
@@ -80,34 +83,34 @@ impl Dialect for Carillon {
         headers.push_str("\r\n");
     }
 
-    fn on_open(&self, _person: Person, _out: &mut Vec<u8>) -> Stage {
+    fn on_open(&self, _identity: ClientIdentity, _out: &mut Vec<u8>) -> Stage {
         Stage::Greeting
     }
 
-    fn on_message(&self, stage: Stage, message: &[u8], person: Person, out: &mut Vec<u8>) -> Heard {
+    fn on_message(&self, stage: Stage, message: &[u8], identity: ClientIdentity, out: &mut Vec<u8>) -> MessageKind {
         match stage {
-            Stage::Live if message.starts_with(br#"{"type":"NOTIFICATION""#) => Heard::Notified,
-            Stage::Live if message.starts_with(br#"{"type":"GAP""#) => Heard::Gap,
-            Stage::Live => Heard::Nothing,
+            Stage::Live if message.starts_with(br#"{"type":"NOTIFICATION""#) => MessageKind::Notification,
+            Stage::Live if message.starts_with(br#"{"type":"GAP""#) => MessageKind::Gap,
+            Stage::Live => MessageKind::Other,
             Stage::Greeting if message.starts_with(br#"{"type":"CONNECTED""#) => {
-                write_text(&self.registration(person), out);
-                Heard::Greeted
+                write_text(&self.registration(identity), out);
+                MessageKind::Greeting
             }
             Stage::Registering
                 if message.starts_with(br#"{"type":"REGISTER""#)
                     && memmem::find(message, br#""invalidOnEvents":[]"#).is_some() =>
             {
-                Heard::Registered
+                MessageKind::Registered
             }
-            Stage::Greeting | Stage::Registering => Heard::Refused,
+            Stage::Greeting | Stage::Registering => MessageKind::Refused,
         }
     }
 
     fn publish(&self, events: &[Event], out: &mut Vec<u8>) {
         let mut body = String::new();
         let is_batch = events.len() > 1;
-        for (place, event) in events.iter().enumerate() {
-            body.push_str(match (is_batch, place) {
+        for (index, event) in events.iter().enumerate() {
+            body.push_str(match (is_batch, index) {
                 (true, 0) => "[",
                 (true, _) => ",",
                 (false, _) => "",

@@ -1,6 +1,7 @@
-//! What a client says to each of the servers that are measured, and how an event is published there.
+//! The messages of each server under test: how a client connects and subscribes, and how an event is published.
 //!
-//! One file a dialect, the same functions in the same order in each. A dialect knows messages; it never sees a socket.
+//! One file per server, with the same functions in the same order. A protocol reads and writes messages and has no
+//! socket.
 
 mod carillon;
 mod nats;
@@ -16,7 +17,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Write as _};
 
-/// Which server is spoken to.
+/// The server under test.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protocol {
@@ -25,74 +26,74 @@ pub enum Protocol {
     Carillon,
     /// The stock server of actix-web-actors in `tests/load/compare/stock`.
     Stock,
-    /// Nchan, a module of nginx: a channel for each audience, named in the address.
+    /// Nchan, a module of nginx: one channel per audience, named in the URL.
     Nchan,
-    /// A server of Pusher's protocol, version 7, such as Sockudo: a public channel for each audience.
+    /// A server of Pusher's protocol, version 7, such as Sockudo: one public channel per audience.
     Pusher,
-    /// The Socket.IO server in `tests/load/compare/socketio`: a room for each audience.
+    /// The Socket.IO server in `tests/load/compare/socketio`: one room per audience.
     SocketIo,
-    /// nats-server's WebSocket: a subject for each audience. Events are published by WebSocket too.
+    /// The WebSocket of nats-server: one subject per audience. Events are published over WebSocket too.
     Nats,
 }
 
-/// How tokens come about.
+/// Ready tokens, or the keys that sign them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq, Serialize)]
 pub struct Credentials {
-    /// A ready API token; without it, one is signed with `api_key`.
+    /// A ready API token. Without it, one is signed with `api_key`.
     pub api_token: Option<String>,
-    /// A ready user token for everybody; without it, each client has its own, signed with `user_key`.
+    /// A ready user token for all clients. Without it, each client gets its own, signed with `user_key`.
     pub user_token: Option<String>,
     pub api_key: Option<Key>,
     pub user_key: Option<Key>,
 }
 
-/// What a dialect needs to know.
+/// The settings of a protocol.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-pub struct DialectSpec {
+pub struct ProtocolSpec {
     pub protocol: Protocol,
     pub project: String,
     pub event: String,
     pub credentials: Credentials,
-    /// Whether a subscription has no condition: all hear all.
+    /// Subscribes without a condition, so that every client receives every event.
     pub is_plain: bool,
-    /// Bytes of each event's data, about.
+    /// Approximate size of the event data, in bytes.
     pub payload: usize,
 }
 
-/// Who a client is.
+/// Identifies a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Person {
-    /// Its own number.
+pub struct ClientIdentity {
+    /// The number of the client.
     pub number: u32,
-    /// The audience that it is one of.
+    /// The audience that the client belongs to.
     pub audience: u32,
 }
 
-/// How far the conversation of a client has come once it has its WebSocket.
+/// The state of a client after the upgrade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The server says the next word.
+    /// Waits for a message of the server.
     Greeting,
-    /// The subscription was asked for.
+    /// Waits for the confirmation of its subscription.
     Registering,
-    /// It is told what is published.
+    /// Receives events.
     Live,
 }
 
-/// What a message of the server means.
+/// The meaning of a message from the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
-    /// Nothing to count.
-    Nothing,
-    /// The server has greeted; the subscription is asked for.
-    Greeted,
-    /// The subscription stands.
+pub enum MessageKind {
+    /// Not counted.
+    Other,
+    /// The first message of the server. The client has requested its subscription.
+    Greeting,
+    /// The subscription is confirmed.
     Registered,
-    /// Something was published; it may have several marks.
-    Notified,
-    /// Notifications may have been missed.
+    /// One or more events, each with a mark.
+    Notification,
+    /// The client may have missed events.
     Gap,
-    /// The server does not want this client or its subscription.
+    /// The server refuses this client or its subscription.
     Refused,
 }
 
@@ -103,42 +104,42 @@ pub struct Event {
     pub mark: Mark,
 }
 
-/// Over what events are published.
+/// The transport for publishing events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum Transport {
     Http,
     WebSocket,
 }
 
-/// A server's language.
-pub trait Dialect: fmt::Debug {
-    /// Appends the address to upgrade and further header lines, each with its line end, as `path`, `headers`.
-    fn upgrade(&self, person: Person, path: &mut String, headers: &mut String);
+/// Reads and writes the messages of one server.
+pub trait ServerProtocol: fmt::Debug {
+    /// Appends the path and the extra header lines of the upgrade request. Each header line includes its line end.
+    fn upgrade(&self, identity: ClientIdentity, path: &mut String, headers: &mut String);
 
-    /// Right after the upgrade: appends frames, and says what comes next.
-    fn on_open(&self, person: Person, out: &mut Vec<u8>) -> Stage;
+    /// Appends the frames to send right after the upgrade. Returns the next stage.
+    fn on_open(&self, identity: ClientIdentity, out: &mut Vec<u8>) -> Stage;
 
-    /// Judges a message; appends frames to answer with.
-    fn on_message(&self, stage: Stage, message: &[u8], person: Person, out: &mut Vec<u8>) -> Heard;
+    /// Interprets a message, and appends the frames that answer it.
+    fn on_message(&self, stage: Stage, message: &[u8], identity: ClientIdentity, out: &mut Vec<u8>) -> MessageKind;
 
-    /// Over what [`Dialect::publish`] goes.
-    fn door(&self) -> Door {
-        Door::Http
+    /// The transport that [`ServerProtocol::publish`] writes for.
+    fn publish_transport(&self) -> Transport {
+        Transport::Http
     }
 
-    /// Appends a request (or frames) that publishes `events`: one, but where the server takes batches.
+    /// Appends a request (or frames) that publishes `events`. Only Carillon accepts several events in one request.
     fn publish(&self, events: &[Event], out: &mut Vec<u8>);
 
-    /// How many of `events` an HTTP answer accepts.
+    /// The number of events that an HTTP answer accepts.
     fn accepted(&self, status: u16, body: &[u8], events: usize) -> usize {
         let _ = body;
         if (200..300).contains(&status) { events } else { 0 }
     }
 }
 
-impl DialectSpec {
-    /// The dialect, with its keys prepared.
-    pub fn dialect(&self) -> Box<dyn Dialect> {
+impl ProtocolSpec {
+    /// Creates the protocol and prepares its keys.
+    pub fn build(&self) -> Box<dyn ServerProtocol> {
         let data = EventData::new(self.payload);
         match self.protocol {
             Protocol::Carillon => Box::new(carillon::Carillon::new(self, data)),
@@ -151,14 +152,14 @@ impl DialectSpec {
     }
 }
 
-/// Writes event data: a JSON object of about so many bytes.
+/// Writes event data: a JSON object of about the configured size.
 #[derive(Debug)]
 struct EventData {
     filler: String,
 }
 
 impl EventData {
-    /// Bytes of an event's data without its text.
+    /// Bytes of the event data besides the text.
     const FIXED: usize = 90;
 
     fn new(payload: usize) -> EventData {
@@ -173,9 +174,9 @@ impl EventData {
     }
 }
 
-/// Appends to a text, which takes everything.
+/// Appends formatted text.
 fn write_to(out: &mut String, arguments: fmt::Arguments<'_>) {
-    out.write_fmt(arguments).expect("a String takes every text");
+    out.write_fmt(arguments).expect("writing to a String never fails");
 }
 
 /// Appends a text frame.
@@ -183,7 +184,7 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     frame::write(Opcode::Text, text.as_bytes(), out);
 }
 
-/// Appends a POST request; `headers` are whole lines.
+/// Appends a POST request. `headers` are complete lines.
 fn write_post(path: &str, headers: &str, body: &str, out: &mut Vec<u8>) {
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{headers}Content-Length: {}\r\n\r\n",

@@ -1,17 +1,17 @@
-//! What one process counts and times while it runs: plain numbers, since some are touched with every notification.
+//! The counters and timings of one process. They are plain numbers, since every notification updates some.
 
 use crate::counts::{Counter, Counts, Timing, Timings};
-use crate::orders::Report;
+use crate::instructions::Report;
 use crate::wire::mark::Mark;
-use crate::worker::account::Account;
+use crate::worker::sequence::SequenceTracker;
 use std::collections::BTreeMap;
 
-/// Counters in the order of their declaration.
+/// The number of counters.
 const COUNTERS: usize = Counter::Expected as usize + 1;
 
-/// Everything that a process counts.
+/// The counters and timings of a process.
 #[derive(Debug)]
-pub struct Tally {
+pub struct Stats {
     counters: [(Option<Counter>, u64); COUNTERS],
     closes: BTreeMap<u16, u64>,
     statuses: BTreeMap<u16, u64>,
@@ -21,10 +21,10 @@ pub struct Tally {
     late: u64,
 }
 
-impl Tally {
-    pub fn new(run: u32, late: u64) -> Tally {
+impl Stats {
+    pub fn new(run: u32, late: u64) -> Stats {
         let (closes, statuses) = (BTreeMap::new(), BTreeMap::new());
-        Tally { counters: [(None, 0); COUNTERS], closes, statuses, timings: Timings::new(), live: 0, run, late }
+        Stats { counters: [(None, 0); COUNTERS], closes, statuses, timings: Timings::new(), live: 0, run, late }
     }
 
     pub fn count(&mut self, counter: Counter) {
@@ -53,14 +53,14 @@ impl Tally {
         self.timings.record(timing, nanoseconds);
     }
 
-    /// Counts a notification of a client.
-    pub fn told(&mut self, mark: Mark, account: &mut Account, now: u64) {
+    /// Counts a notification that a client received.
+    pub fn record_notification(&mut self, mark: Mark, sequence: &mut SequenceTracker, now: u64) {
         if mark.run != self.run {
-            return self.count(Counter::Strays);
+            return self.count(Counter::OtherRuns);
         }
-        self.count(Counter::Told);
-        if account.take(mark.number) {
-            return self.count(Counter::Twice);
+        self.count(Counter::Received);
+        if sequence.record(mark.number) {
+            return self.count(Counter::Duplicates);
         }
         let age = now.saturating_sub(mark.time);
         self.time(Timing::Delivery, age);
@@ -69,8 +69,8 @@ impl Tally {
         }
     }
 
-    /// Forgets what was timed.
-    pub fn forget_timings(&mut self) {
+    /// Clears the timings.
+    pub fn clear_timings(&mut self) {
         self.timings.clear();
     }
 

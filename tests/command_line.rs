@@ -454,7 +454,8 @@ fn completions_and_manual_pages_name_every_command() {
 
 #[test]
 fn the_help_of_every_command_has_examples() {
-    let commands = ["serve", "config", "migrate", "project", "key", "event", "plan", "token", "completions", "man"];
+    let commands =
+        ["serve", "config", "migrate", "project", "key", "event", "health", "plan", "token", "completions", "man"];
     for arguments in commands.map(|command| vec![command, "--help"]).into_iter().chain([vec!["--help"]]) {
         let help = carillon(&arguments, &[]);
         assert_eq!(help.status.code(), Some(0), "{arguments:?}");

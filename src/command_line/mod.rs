@@ -9,6 +9,7 @@ mod catalogue;
 mod config;
 mod confirm;
 mod event;
+mod health;
 mod inspect;
 mod key;
 mod lifetime;
@@ -69,6 +70,9 @@ enum Command {
     /// Lists, defines and removes events of projects that accept only defined events.
     #[command(after_help = event::EXAMPLES)]
     Event(WithFormat<event::EventCommand>),
+    /// Asks the node that runs with the same data.dir whether it is alive. Exit code 1 if it is not.
+    #[command(after_help = "Examples:\n  carillon health\n  carillon health --ready --config /etc/carillon.toml")]
+    Health(health::HealthCommand),
     /// Estimates how many nodes a number of users needs, and what each machine must allow.
     #[command(after_help = plan::EXAMPLES)]
     Plan(plan::PlanCommand),
@@ -92,6 +96,8 @@ enum Failure {
     Token(#[from] token::TokenFailure),
     #[error("{0}")]
     Access(#[from] catalogue::AccessFailure),
+    #[error("{0}")]
+    Health(#[from] health::HealthFailure),
     #[error("{0}")]
     Catalogue(#[from] CatalogueError),
     #[error("the runtime cannot start: {0}")]
@@ -118,6 +124,7 @@ pub fn run() -> ExitCode {
         Command::Project(WithFormat { format, command }) => command.run(file, format),
         Command::Key(WithFormat { format, command }) => command.run(file, format),
         Command::Event(WithFormat { format, command }) => command.run(file, format),
+        Command::Health(command) => command.run(file),
         Command::Plan(command) => command.run(),
         Command::Token(WithFormat { format, command }) => command.run(file, format),
         Command::Completions(command) => command.run(),

@@ -25,8 +25,8 @@ pub(super) fn listen(settings: &Settings) -> Result<TcpListener, NodeError> {
     bind().map_err(|source| NodeError::Listen { address, source })
 }
 
-/// The name of the file that holds a node's address.
-const FILE_NAME: &str = "node.address";
+/// The name of the file in the data folder that holds a node's address.
+pub const ADDRESS_FILE: &str = "node.address";
 
 /// `node.address` in the data folder: where the node listens, for whoever started it with port 0.
 pub(super) struct AddressFile(PathBuf);
@@ -34,12 +34,12 @@ pub(super) struct AddressFile(PathBuf);
 impl AddressFile {
     /// Removes what a killed node left: its address is nobody's now.
     pub fn remove_old(settings: &Settings) {
-        drop(AddressFile(settings.data.dir.join(FILE_NAME)));
+        drop(AddressFile(settings.data.dir.join(ADDRESS_FILE)));
     }
 
     /// Writes it in one step: who finds the file finds a whole address.
     pub fn write(settings: &Settings, address: SocketAddr) -> Result<AddressFile, NodeError> {
-        let path = settings.data.dir.join(FILE_NAME);
+        let path = settings.data.dir.join(ADDRESS_FILE);
         let draft = settings.data.dir.join("node.address.draft");
         let write = || {
             std::fs::write(&draft, format!("{address}\n"))?;

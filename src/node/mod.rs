@@ -41,6 +41,7 @@ use catalogue::open_catalogue;
 use control_handler::ControlHandler;
 use demo::DemoText;
 use limit_log::log_limits;
+pub(crate) use listener::ADDRESS_FILE;
 use listener::{AddressFile, listen};
 use reload::{listen_for_hangups, reload_at_hangup};
 use std::convert::Infallible;

@@ -24,6 +24,7 @@ mod handshake;
 mod handshake_bytes;
 mod handshake_limits;
 mod handshake_tokens;
+mod health_command;
 mod http_surface;
 mod kernel_buffers;
 mod layers;

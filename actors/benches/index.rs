@@ -1,6 +1,6 @@
 //! What the subscription index costs: bytes per subscription, and the time to find, tell, add and remove.
 //!
-//! `cargo bench -p actors --bench index`. Bytes are those asked of the allocator, without its own rounding.
+//! `cargo bench -p carillon-actors --bench index`. Bytes are those asked of the allocator, without its own rounding.
 
 use actors::condition::Condition;
 use actors::condition::document::Document;

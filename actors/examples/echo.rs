@@ -1,6 +1,6 @@
 //! An echo server on the broker's own hub, sessions and frames, for the Autobahn cases.
 //!
-//! `cargo run --release -p actors --example echo -- 127.0.0.1:9001`. Prints the address once it listens. What it lacks of
+//! `cargo run --release -p carillon-actors --example echo -- 127.0.0.1:9001`. Prints the address once it listens. What it lacks of
 //! a broker is the broker: no tokens, no registry, and a handshake that trusts its peer.
 
 use actix::{Actor, Addr, Context, Handler, System};

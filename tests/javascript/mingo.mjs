@@ -27,7 +27,7 @@ function askMingo({ criteria, data }) {
 function askOurs(cases) {
   const [command, args] = process.env.MATCH_LINES
     ? [process.env.MATCH_LINES, []]
-    : ["cargo", ["run", "-q", "--example", "match_lines", "-p", "actors"]];
+    : ["cargo", ["run", "-q", "--example", "match_lines", "-p", "carillon-actors"]];
   const run = spawnSync(command, args, { cwd: root, input: cases.join("\n") + "\n", encoding: "utf8" });
   if (run.status !== 0) throw new Error(`${command} failed: ${run.stderr ?? run.error}`);
   const answers = run.stdout.trimEnd().split("\n");

@@ -2,6 +2,7 @@
 //! the type, the body.
 
 use super::AppState;
+use super::bearer::{after_bearer, prefix_problem};
 use super::connection_limit::flow_of;
 use super::error::HttpError;
 use crate::auth::{ApiToken, Scope, TokenError};
@@ -66,19 +67,10 @@ fn api_token(request: &HttpRequest) -> Result<&str, HttpError> {
     Ok(after_bearer(authorization).unwrap_or_default())
 }
 
-/// The rest of a text that begins with the scheme `Bearer` (RFC 6750 §2.1; schemes have no case).
-fn after_bearer(text: &str) -> Option<&str> {
-    let (scheme, token) = text.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_start())
-}
-
 /// Refuses a token with `Bearer ` in front of it, in a header that takes the token alone.
 pub(super) fn check_no_scheme(text: &str, header: &str) -> Result<(), HttpError> {
-    if after_bearer(text).is_none() {
-        return Ok(());
-    }
-    let message = format!("remove `Bearer ` from the header {header}: it takes the token alone");
-    Err(HttpError::new(StatusCode::UNAUTHORIZED, ErrorCode::TokenInvalid, message))
+    prefix_problem(text, header)
+        .map_or(Ok(()), |message| Err(HttpError::new(StatusCode::UNAUTHORIZED, ErrorCode::TokenInvalid, message)))
 }
 
 /// The body of a call that says that it is JSON; whether it is, its reader finds out.

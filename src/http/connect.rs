@@ -4,6 +4,7 @@
 //! closes the connection, and what was pipelined behind it is dropped unread.
 
 use super::AppState;
+use super::bearer::prefix_problem;
 use super::connection::PacedStream;
 use super::error::HttpError;
 use super::handshake::Handshake;
@@ -92,7 +93,12 @@ async fn admit<'a>(app_state: &AppState, request: &'a Request) -> Result<Admitte
         // The tokens may be good: a client that is told otherwise would throw them away.
         Err((error @ TokenError::Unavailable, token)) => return Err(HttpError::of_token(error, token)),
         Err((error, token)) => {
-            let error = messages::ErrorBody::new(error.code(), error.message(token));
+            let (value, header) = match token {
+                KeyUse::Api => (&handshake.api_token, messages::API_TOKEN),
+                KeyUse::User => (&handshake.user_token, messages::USER_TOKEN),
+            };
+            let message = prefix_problem(value, header).unwrap_or_else(|| error.message(token));
+            let error = messages::ErrorBody::new(error.code(), message);
             log::debug!(token = token.as_str(), code = error.code.as_str(), address = address_text(request); "a token was refused at the handshake");
             let frame = frame::text_frame(&messages::errors("TOKEN_VALIDATION", None, &error));
             (HandshakeOutcome::Refused(frame), None)

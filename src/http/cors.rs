@@ -2,9 +2,14 @@
 //!
 //! A call is authorized by its token alone. No cookie takes part, so credentials are not allowed.
 
-use actix_cors::Cors;
-use actix_web::http::header;
-use actix_web::middleware::Condition;
+use super::error::HttpError;
+use actix_cors::{Cors, CorsError};
+use actix_web::Error;
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::{StatusCode, header};
+use actix_web::middleware::{Condition, Next};
+use actors::protocol::codes::ErrorCode;
 use actors::protocol::messages::{API_TOKEN, USER_TOKEN};
 
 /// How long a browser may remember the answer to its preflight request, in seconds.
@@ -24,4 +29,30 @@ pub(super) fn layer(origins: &[String]) -> Condition<Cors> {
         origins.iter().fold(cors, |cors, origin| cors.allowed_origin(origin))
     };
     Condition::new(!origins.is_empty(), cors)
+}
+
+/// The middleware around [`layer`]: gives the answer to a refused preflight request the shape of all errors.
+pub(super) async fn refuse_in_our_shape(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let response = next.call(request).await?.map_into_boxed_body();
+    let refusal = response.response().error().and_then(|error| error.as_error::<CorsError>()).map(refusal);
+    Ok(match refusal {
+        Some(refusal) => response.into_response(refusal.response()),
+        None => response,
+    })
+}
+
+fn refusal(error: &CorsError) -> HttpError {
+    let message = match error {
+        CorsError::OriginNotAllowed => "pages of this origin may not call: add it to http.cors_origins",
+        CorsError::MethodNotAllowed => "pages of other origins may call with GET and POST only",
+        CorsError::HeadersNotAllowed => {
+            "pages of other origins may send only Authorization, Content-Type, x-am-authorization and \
+                x-am-user-authorization"
+        }
+        malformed => return HttpError::bad_request(ErrorCode::UnknownMessage, malformed.to_string()),
+    };
+    HttpError::new(StatusCode::FORBIDDEN, ErrorCode::AccessDenied, message)
 }

@@ -1,5 +1,6 @@
 //! The opening handshake of RFC 6455 §4.2, judged by its letter. Pure: reads a request's head, writes an answer's.
 
+use super::bearer::after_bearer;
 use super::error::HttpError;
 use actix_http::header::{self, HeaderMap, HeaderName};
 use actix_http::{Method, RequestHead, StatusCode, Version};
@@ -37,10 +38,11 @@ impl<'a> Handshake<'a> {
         }
         check_request(head)?;
         let offered = tokens(&head.headers, header::SEC_WEBSOCKET_PROTOCOL);
+        let api_token = find_token(head, &offered, API_TOKEN, "api.");
         Ok(Handshake {
             accept: accept(read_key(&head.headers)?),
             speaks_subprotocol: offered.contains(&SUBPROTOCOL),
-            api_token: find_token(head, &offered, API_TOKEN, "api."),
+            api_token: if api_token.is_empty() { bearer_token(&head.headers).into() } else { api_token },
             user_token: find_token(head, &offered, USER_TOKEN, "user."),
         })
     }
@@ -132,6 +134,12 @@ fn find_token<'a>(head: &'a RequestHead, offered: &[&'a str], name: &str, prefix
     }
     let in_subprotocol = offered.iter().find_map(|offer| offer.strip_prefix(prefix));
     Cow::Borrowed(in_subprotocol.unwrap_or_default())
+}
+
+/// The token in `Authorization: Bearer`. It counts only without another API token: a proxy may use the header for itself.
+fn bearer_token(headers: &HeaderMap) -> &str {
+    let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    value.and_then(after_bearer).unwrap_or_default()
 }
 
 #[cfg(test)]

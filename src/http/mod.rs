@@ -15,6 +15,7 @@
 
 mod admin;
 mod admission;
+mod bearer;
 mod call;
 pub mod connect;
 pub mod connection;
@@ -41,6 +42,7 @@ use crate::metrics::Metrics;
 use crate::settings::{HttpSettings, Settings};
 use actix::Addr;
 use actix_web::http::Method;
+use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, Route, guard};
 use actors::announcer::Announcer;
@@ -142,7 +144,9 @@ const REVOKE_KEY: [&str; 2] = ["/v1/projects/{project}/revoke-key", "/api/system
 
 /// All routes. Pages of the origins in `http.cors_origins` may make a project's calls.
 pub fn routes(config: &mut ServiceConfig, http: &HttpSettings) {
-    let call = |paths: [&str; 2], method, to| route(&paths, method, to).wrap(cors::layer(&http.cors_origins));
+    let call = |paths: [&str; 2], method, to| {
+        route(&paths, method, to).wrap(cors::layer(&http.cors_origins)).wrap(from_fn(cors::refuse_in_our_shape))
+    };
     config
         .service(call(EMIT, Method::POST, web::to(emit::emit)))
         .service(call(DISCONNECT_USER, Method::POST, web::to(admin::disconnect_user)))

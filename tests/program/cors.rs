@@ -57,6 +57,24 @@ fn pages_of_the_listed_origins_may_call_and_read_refusals_too() {
 }
 
 #[test]
+fn a_refused_preflight_request_is_answered_in_the_shape_of_all_errors() {
+    let node = Node::start(&[(SETTING, PAGE)]);
+    let refused = |headers: &[(&str, &str)]| request(node.address(), "OPTIONS", EMIT, headers, b"");
+    let (origin, method) = (("Origin", PAGE), ("Access-Control-Request-Method", "POST"));
+    let cases = [
+        (vec![("Origin", "https://other.example.com"), method], "http.cors_origins"),
+        (vec![origin, ("Access-Control-Request-Method", "DELETE")], "GET and POST"),
+        (vec![origin, method, ("Access-Control-Request-Headers", "x-other")], "Content-Type"),
+    ];
+    for (headers, remedy) in cases {
+        let answer = refused(&headers);
+        assert_eq!((answer.refusal(403).as_str(), allowed(&answer)), ("ACCESS_DENIED", None), "{headers:?}");
+        assert!(answer.text().contains(remedy), "{}", answer.text());
+    }
+    assert_eq!(refused(&[method]).refusal(400), "UNKNOWN_MESSAGE");
+}
+
+#[test]
 fn an_asterisk_lets_pages_of_any_origin_call() {
     let node = Node::start(&[(SETTING, "*")]);
     assert_eq!(allowed(&preflight(&node, EMIT, PAGE)), Some("*"));

@@ -30,6 +30,47 @@ async fn tokens_are_taken_from_headers_query_or_subprotocol() {
     }
 }
 
+#[tokio::test]
+async fn an_api_token_may_come_as_a_bearer_token_and_any_other_way_wins() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let user = ("x-am-user-authorization", tokens.user.as_str());
+    let (good, bad) = (format!("Bearer {}", tokens.api), "bearer no.such.token");
+    let in_query = format!("/ws?x-am-authorization={}", tokens.api);
+    let offer = format!("carillon.v1, api.{}", tokens.api);
+    let ways: [(&str, &[(&str, &str)]); 4] = [
+        ("/ws", &[("Authorization", &good), user]),
+        ("/ws", &[("Authorization", bad), ("x-am-authorization", &tokens.api), user]),
+        (&in_query, &[("Authorization", bad), user]),
+        ("/ws", &[("Authorization", bad), ("Sec-WebSocket-Protocol", &offer), user]),
+    ];
+    for (path, headers) in ways {
+        let mut client = Client::open(&node, path, headers).await;
+        assert_eq!(client.next_json().await["type"], "CONNECTED", "{headers:?}");
+    }
+    assert_eq!(refusal_of_tokens(&node, "/ws", &[("Authorization", bad), user]).await, "TOKEN_INVALID");
+    assert_eq!(refusal_of_tokens(&node, "/ws", &[("Authorization", "Basic dTpw"), user]).await, "TOKEN_MISSING");
+}
+
+#[tokio::test]
+async fn a_token_with_bearer_in_front_is_refused_with_a_message_that_names_the_header() {
+    let node = Node::start(&[]);
+    let tokens = node.tokens();
+    let (api, user) = (format!("Bearer {}", tokens.api), format!("Bearer {}", tokens.user));
+    let cases = [
+        ("x-am-authorization", [("x-am-authorization", api.as_str()), ("x-am-user-authorization", &tokens.user)]),
+        ("x-am-user-authorization", [("x-am-authorization", &tokens.api), ("x-am-user-authorization", &user)]),
+    ];
+    for (name, headers) in cases {
+        let mut client = Client::open(&node, "/ws", &headers).await;
+        let message = client.next_json().await;
+        assert_eq!(error_code(&message), "TOKEN_INVALID", "{message}");
+        let expected = format!("remove `Bearer ` from the header {name}:");
+        assert!(message["errors"][0]["message"].as_str().is_some_and(|text| text.contains(&expected)), "{message}");
+        client.expect_close(4401).await;
+    }
+}
+
 #[test]
 fn exactly_one_subprotocol_is_echoed_and_never_one_that_carries_a_token() {
     let node = Node::start(&[]);

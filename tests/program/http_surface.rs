@@ -112,6 +112,25 @@ fn what_is_no_request_is_refused_in_our_shape() {
 }
 
 #[test]
+fn a_head_that_does_not_come_in_time_is_refused_in_our_shape() {
+    let node = Node::start(&[]);
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(b"GET /healthz HTTP/1.1\r\nHost: a\r\n");
+    assert_eq!(socket.read_answer().refusal(408), "UNKNOWN_MESSAGE");
+    socket.expect_end();
+}
+
+#[test]
+fn a_body_that_does_not_come_in_time_is_refused_in_our_shape() {
+    let node = Node::start(&[]);
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", &node.tokens().api)];
+    let mut socket = RawSocket::connect(node.address());
+    socket.write(&head("POST", EMIT, &headers, Some(BODY.len())));
+    socket.write(&BODY[..BODY.len() - 1]);
+    assert_eq!(socket.read_answer().refusal(408), "INVALID_JSON");
+}
+
+#[test]
 fn an_api_token_may_come_as_a_bearer_token() {
     let node = Node::start(&[]);
     let api = node.tokens().api;

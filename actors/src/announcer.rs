@@ -6,9 +6,9 @@
 use crate::bus::{BusError, Control, SharedBus};
 use actix::prelude::*;
 
-/// Tells all nodes, this one included; answered when the bus has taken it.
+/// Sends a message to all nodes, this one included. The answer is the number of nodes that receive it.
 #[derive(Message)]
-#[rtype(result = "Result<(), BusError>")]
+#[rtype(result = "Result<u64, BusError>")]
 pub struct Announce(pub Control);
 
 /// See the module.
@@ -28,7 +28,7 @@ impl Actor for Announcer {
 }
 
 impl Handler<Announce> for Announcer {
-    type Result = ResponseFuture<Result<(), BusError>>;
+    type Result = ResponseFuture<Result<u64, BusError>>;
 
     fn handle(&mut self, message: Announce, _: &mut Context<Self>) -> Self::Result {
         self.bus.announce(&message.0)

@@ -88,8 +88,11 @@ impl Handler<Control> for NodeList {
                     log::info!("a node has left: node={node:?}");
                 }
             }
-            // Orders, which others carry out.
-            Control::DisconnectUser { .. } | Control::ProjectChanged { .. } | Control::Missed => {}
+            // The program's own handler carries these out.
+            Control::DisconnectUser { .. }
+            | Control::UserDisconnected { .. }
+            | Control::ProjectChanged { .. }
+            | Control::Missed => {}
         }
         self.count();
     }

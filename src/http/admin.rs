@@ -33,9 +33,12 @@ pub async fn disconnect_user(
         let (by, body) = read_order(&app_state, &request, &project, payload).await?;
         let project = by.project.to_string();
         let user = read_member(&body, "user", MAX_SUBJECT_BYTES)?;
-        log::info!(project, user, by = by.application; "disconnecting all sessions of a user");
-        announce(&app_state, Control::DisconnectUser { project, user: user.clone() }).await?;
-        Ok(json!({"user": user}))
+        let pending = app_state.disconnect_replies.begin();
+        let (user_copy, application) = (user.clone(), by.application.to_string());
+        let message = Control::DisconnectUser { project, user: user_copy, by: application, call: Some(pending.call) };
+        let nodes = announce(&app_state, message).await?;
+        let ended = pending.collect(nodes).await;
+        Ok(json!({"user": user, "disconnected": ended.sessions, "nodes": nodes, "nodesReplied": ended.nodes}))
     };
     answer(order.await)
 }
@@ -112,8 +115,8 @@ fn read_member(body: &[u8], name: &str, most: usize) -> Result<String, HttpError
     Ok(text.into_owned())
 }
 
-/// Has the bus tell all nodes.
-async fn announce(app_state: &AppState, order: Control) -> Result<(), HttpError> {
+/// Sends a control message to all nodes. Returns the number of nodes that receive it.
+async fn announce(app_state: &AppState, order: Control) -> Result<u64, HttpError> {
     app_state
         .announcer
         .send(Announce(order))

@@ -22,6 +22,7 @@ pub mod connection;
 mod connection_limit;
 mod console;
 mod cors;
+mod disconnect_replies;
 mod emit;
 mod emit_body;
 mod error;
@@ -31,6 +32,7 @@ mod refresh;
 
 pub use admission::{Admission, AdmissionLimits};
 pub use connection_limit::{HttpConnection, limit_connections};
+pub use disconnect_replies::DisconnectReplies;
 pub use emit_body::read_emits;
 pub use error::HttpError;
 pub use refresh::NodeAuthorizer;
@@ -59,6 +61,7 @@ pub struct AppState {
     pub catalogue: Arc<dyn Catalogue>,
     pub authenticator: Arc<Authenticator>,
     pub admission: Arc<Admission>,
+    pub disconnect_replies: DisconnectReplies,
     pub announcer: Addr<Announcer>,
     pub bus_health: Arc<BusHealth>,
     pub counters: Arc<Counters>,
@@ -69,6 +72,7 @@ pub struct AppState {
 
 /// The handles of the bus that the routes use.
 pub struct BusHandles {
+    pub disconnect_replies: DisconnectReplies,
     pub announcer: Addr<Announcer>,
     pub health: Arc<BusHealth>,
 }
@@ -84,7 +88,7 @@ impl AppState {
         bus: BusHandles,
         counters: Arc<Counters>,
     ) -> AppState {
-        let BusHandles { announcer, health: bus_health } = bus;
+        let BusHandles { disconnect_replies, announcer, health: bus_health } = bus;
         let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.max_sessions());
         let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
         let (is_stopping, is_draining) = (AtomicBool::new(false), AtomicBool::new(false));
@@ -94,6 +98,7 @@ impl AppState {
             catalogue,
             authenticator,
             admission,
+            disconnect_replies,
             announcer,
             bus_health,
             counters,

@@ -1,7 +1,7 @@
 //! What lives on the bus arbiter: the bus that the settings choose, the registry and the emitter.
 
 use super::NodeError;
-use crate::http::BusHandles;
+use crate::http::{BusHandles, DisconnectReplies};
 use crate::settings::{BusKind, Settings};
 use actix::{Actor, Addr, Arbiter, Recipient};
 use actors::announcer::Announcer;
@@ -79,6 +79,7 @@ pub(super) async fn start_bus(
     number: u64,
     name: &str,
     control_handler: Recipient<Control>,
+    disconnect_replies: DisconnectReplies,
     counters: Arc<Counters>,
 ) -> Result<BusParts, NodeError> {
     let choice = Choice::of(settings, number)?;
@@ -93,7 +94,7 @@ pub(super) async fn start_bus(
         let announcer = Announcer::new(bus.clone()).start();
         bus.attach_control(control_handler);
         let nodes = NodeList::new(bus, facts, counters).start();
-        let app_state = BusHandles { announcer, health };
+        let app_state = BusHandles { disconnect_replies, announcer, health };
         // Nobody waits any more where the node has been stopped meanwhile.
         let _ = started.send(BusParts { registry, emitter, nodes, app_state });
     });

@@ -8,15 +8,17 @@
 use super::stop::Hubs;
 use crate::auth::{ActiveKeys, Authenticator};
 use crate::catalogue::{Catalogue, ProjectName};
-use crate::http::Admission;
+use crate::http::{Admission, DisconnectReplies};
 use actix::fut::{ActorFutureExt as _, WrapFuture as _};
-use actix::{Actor, AsyncContext as _, Context, Handler, Message};
+use actix::{Actor, Addr, AsyncContext as _, Context, Handler, Message};
+use actors::announcer::{Announce, Announcer};
 use actors::bus::Control;
 use actors::counters::Counters;
 use actors::hub::{DisconnectUser, RetainKeys, SessionHub};
 use actors::protocol::codes::ErrorCode;
 use actors::protocol::frame;
 use actors::protocol::messages::{self, ErrorBody};
+use futures::future::join_all;
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -35,6 +37,11 @@ const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 const REVOKED_MESSAGE: &str =
     "a key that signed the session's tokens was revoked, or the project disabled: come back with new tokens";
 
+/// Gives the handler the actor through which it replies to other nodes.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(super) struct UseAnnouncer(pub Addr<Announcer>);
+
 /// See the module.
 pub(super) struct ControlHandler {
     hubs: Hubs,
@@ -42,6 +49,9 @@ pub(super) struct ControlHandler {
     authenticator: Arc<Authenticator>,
     catalogue: Arc<dyn Catalogue>,
     counters: Arc<Counters>,
+    replies: DisconnectReplies,
+    /// Set as soon as the bus has one.
+    announcer: Option<Addr<Announcer>>,
     /// Projects whose keys are asked for again soon.
     retrying: HashSet<ProjectName>,
     /// The catalogue's version at the last look.
@@ -55,19 +65,58 @@ impl ControlHandler {
         admission: Arc<Admission>,
         authenticator: Arc<Authenticator>,
         catalogue: Arc<dyn Catalogue>,
+        replies: DisconnectReplies,
         counters: Arc<Counters>,
     ) -> ControlHandler {
-        ControlHandler { hubs, admission, authenticator, catalogue, counters, retrying: HashSet::new(), version: None }
+        ControlHandler {
+            hubs,
+            admission,
+            authenticator,
+            catalogue,
+            counters,
+            replies,
+            announcer: None,
+            retrying: HashSet::new(),
+            version: None,
+        }
     }
 
-    fn send_to_hubs<M>(&self, message: &M)
+    /// Sends a message to all hubs. Resolves to the sum of the sessions that they ended.
+    fn end_sessions<M>(&self, message: &M) -> impl Future<Output = usize> + use<M>
     where
-        M: Message<Result = ()> + Clone + Send + 'static,
+        M: Message<Result = usize> + Clone + Send + 'static,
         SessionHub: Handler<M>,
     {
-        for hub in self.hubs.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            // Must not be refused: one for each order of an operator.
-            hub.do_send(message.clone());
+        let hubs = self.hubs.lock().unwrap_or_else(PoisonError::into_inner);
+        let counts = join_all(hubs.iter().map(|hub| hub.send(message.clone())));
+        // A hub that has stopped has no session.
+        async move { counts.await.into_iter().map(|count| count.unwrap_or(0)).sum() }
+    }
+
+    fn on_disconnect_user(
+        &self,
+        project: String,
+        user: String,
+        by: String,
+        call: Option<u64>,
+        ctx: &mut Context<Self>,
+    ) {
+        let message = DisconnectUser { user: self.admission.user(&project, &user), by: by.as_str().into() };
+        let ended = self.end_sessions(&message).into_actor(self);
+        ctx.spawn(ended.map(move |sessions, handler, _| {
+            log::info!(project, user, by, sessions; "disconnected all sessions of a user on this node");
+            if let Some(call) = call {
+                handler.reply(call, sessions as u64);
+            }
+        }));
+    }
+
+    /// Replies to the node that took the call. A reply that is lost on the bus shows in the answer of the call.
+    fn reply(&self, call: u64, sessions: u64) {
+        if !self.replies.add(call, sessions)
+            && let Some(announcer) = &self.announcer
+        {
+            announcer.do_send(Announce(Control::UserDisconnected { call, sessions }));
         }
     }
 
@@ -95,7 +144,7 @@ impl ControlHandler {
             (project, keys)
         };
         ctx.spawn(asked.into_actor(self).map(|(project, keys), handler, ctx| match keys {
-            Ok(keys) => handler.retain_keys(&project, keys),
+            Ok(keys) => handler.retain_keys(&project, keys, ctx),
             Err(_) => handler.retry(project, ctx),
         }));
     }
@@ -110,15 +159,21 @@ impl ControlHandler {
         }
     }
 
-    fn retain_keys(&self, project: &ProjectName, keys: ActiveKeys) {
+    fn retain_keys(&self, project: &ProjectName, keys: ActiveKeys, ctx: &mut Context<Self>) {
         let reason =
             messages::errors("TOKEN_VALIDATION", None, &ErrorBody::new(ErrorCode::TokenInvalid, REVOKED_MESSAGE));
-        self.send_to_hubs(&RetainKeys {
+        let ended = self.end_sessions(&RetainKeys {
             project: project.to_shared(),
             api: keys.api.into(),
             user: keys.user.into(),
             reason: frame::text_frame(&reason),
         });
+        let project = project.to_string();
+        ctx.spawn(ended.into_actor(self).map(move |sessions, _, _| {
+            if sessions > 0 {
+                log::info!(project, sessions; "closed the sessions whose keys are not active any more");
+            }
+        }));
     }
 
     /// Looks whether another process has changed the catalogue, and again after a while.
@@ -150,13 +205,24 @@ impl Actor for ControlHandler {
     }
 }
 
+impl Handler<UseAnnouncer> for ControlHandler {
+    type Result = ();
+
+    fn handle(&mut self, message: UseAnnouncer, _: &mut Context<Self>) {
+        self.announcer = Some(message.0);
+    }
+}
+
 impl Handler<Control> for ControlHandler {
     type Result = ();
 
     fn handle(&mut self, message: Control, ctx: &mut Context<Self>) {
         match message {
-            Control::DisconnectUser { project, user } => {
-                self.send_to_hubs(&DisconnectUser(self.admission.user(&project, &user)));
+            Control::DisconnectUser { project, user, by, call } => {
+                self.on_disconnect_user(project, user, by, call, ctx);
+            }
+            Control::UserDisconnected { call, sessions } => {
+                self.replies.add(call, sessions);
             }
             Control::ProjectChanged { project } => {
                 if let Ok(project) = ProjectName::parse(&project) {

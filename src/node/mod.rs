@@ -19,7 +19,7 @@ use crate::auth::Authenticator;
 use crate::catalogue::{Catalogue, CatalogueError, NodeLock};
 use crate::http::connect::{self, UpgradeRequest};
 use crate::http::connection::{self, PacedStream};
-use crate::http::{self, Admission, AdmissionLimits, AppState, HttpConnection, NodeAuthorizer};
+use crate::http::{self, Admission, AdmissionLimits, AppState, DisconnectReplies, HttpConnection, NodeAuthorizer};
 use crate::limits::{SessionBudget, SystemFiles};
 use crate::settings::{Problems, Settings};
 use actix::{Actor, Addr, Arbiter, System};
@@ -38,7 +38,7 @@ use actors::registry::SessionRegistry;
 use actors::session::{SessionContext, SessionHandlers, SessionSettings, on_client_message, on_open};
 use bus::{BusParts, start_bus};
 use catalogue::open_catalogue;
-use control_handler::ControlHandler;
+use control_handler::{ControlHandler, UseAnnouncer};
 use demo::DemoText;
 use limit_log::log_limits;
 pub(crate) use listener::ADDRESS_FILE;
@@ -158,17 +158,28 @@ impl Node {
         };
         let admission = Arc::new(Admission::new(admission_limits, counters.clone()));
         let hubs = Hubs::default();
+        let replies = DisconnectReplies::new(random_number()?);
         let control_handler = ControlHandler::new(
             hubs.clone(),
             admission.clone(),
             authenticator.clone(),
             catalogue.clone(),
+            replies.clone(),
             counters.clone(),
         )
         .start();
         let bus_arbiter = Arbiter::new();
-        let BusParts { registry, emitter, nodes, app_state } =
-            start_bus(&bus_arbiter, settings, number, &node, control_handler.recipient(), counters.clone()).await?;
+        let BusParts { registry, emitter, nodes, app_state } = start_bus(
+            &bus_arbiter,
+            settings,
+            number,
+            &node,
+            control_handler.clone().recipient(),
+            replies,
+            counters.clone(),
+        )
+        .await?;
+        control_handler.do_send(UseAnnouncer(app_state.announcer.clone()));
         let app_state =
             AppState::new(settings.clone(), node.clone(), catalogue, authenticator, admission, app_state, counters);
         Ok(Node {

@@ -32,7 +32,8 @@ async fn every_session_of_a_user_on_every_node_is_closed_with_4403_and_nobody_el
     }
     let answer = disconnect_user(&nodes[0], "u777");
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_eq!(answer.json(), json!({"success": true, "statusCode": 200, "data": {"user": "u777"}}));
+    let data = json!({"user": "u777", "disconnected": 6, "nodes": 2, "nodesReplied": 2});
+    assert_eq!(answer.json(), json!({"success": true, "statusCode": 200, "data": data}));
     for client in &mut theirs {
         client.expect_close(4403).await;
     }
@@ -59,9 +60,44 @@ async fn a_user_without_sessions_and_one_of_another_project_are_nobody() {
         user: node.token(Claims::user("u777").of_project("shop")),
     };
     let mut namesake = Client::connect(&node, &shop).await;
-    assert_eq!(disconnect_user(&node, "u777").status, 200);
-    assert_eq!(disconnect_user(&node, &"x".repeat(256)).status, 200);
+    for user in ["u777", &"x".repeat(256)] {
+        let answer = disconnect_user(&node, user);
+        assert_eq!((answer.status, &answer.json()["data"]["disconnected"]), (200, &json!(0)), "{}", answer.text());
+    }
     namesake.subscribe(entry("orders")).await;
+}
+
+#[tokio::test]
+async fn the_answer_and_the_log_count_the_sessions_that_were_disconnected() {
+    let node = Node::start(&[("LOG__FORMAT", "json"), ("LOG__LEVEL", "debug")]);
+    let mut clients = [client_of(&node, "u777").await, client_of(&node, "u777").await];
+    let counts = [2, 0].map(|count| json!({"user": "u777", "disconnected": count, "nodes": 1, "nodesReplied": 1}));
+    for expected in counts {
+        assert_eq!(disconnect_user(&node, "u777").json()["data"], expected);
+    }
+    for client in &mut clients {
+        client.expect_close(4403).await;
+    }
+    let log = node.log();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect("a JSON line")).collect();
+    let lines_of = |message: &str| lines.iter().filter(|line| line["message"] == message).collect::<Vec<_>>();
+    let disconnected = lines_of("disconnected all sessions of a user on this node");
+    let counts: Vec<_> = disconnected.iter().map(|line| (&line["user"], &line["by"], &line["sessions"])).collect();
+    let (user, by) = (json!("u777"), json!("tests"));
+    assert_eq!(counts, [(&user, &by, &json!(2)), (&user, &by, &json!(0))]);
+    let closed = lines_of("a session is closed");
+    assert!(closed.len() == 2 && closed.iter().all(|line| line["by"] == "application" && line["detail"] == "tests"));
+}
+
+#[test]
+fn a_node_that_does_not_reply_shows_in_the_answer() {
+    let redis = RedisServer::start();
+    let nodes = nodes(&redis, 2, &[]);
+    nodes[1].signal(Signal::STOP);
+    let answer = disconnect_user(&nodes[0], "u777");
+    nodes[1].signal(Signal::CONT);
+    let data = json!({"user": "u777", "disconnected": 0, "nodes": 2, "nodesReplied": 1});
+    assert_eq!((answer.status, &answer.json()["data"]), (200, &data));
 }
 
 #[tokio::test]

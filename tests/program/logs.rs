@@ -21,7 +21,7 @@ async fn each_line_of_a_json_log_is_one_object_with_time_level_target_message_an
     emit(&node, &tokens.api, r#"{"name":"orders","eventData":{"secret-data":1}}"#);
     client.next_notification().await;
     assert_eq!(disconnect_user(&node, "u1\n\"x\"").status, 200);
-    eventually("the line of the disconnect", || node.log().contains("disconnecting"));
+    eventually("the line of the disconnect", || node.log().contains("disconnected all sessions"));
     let lines = json_lines(&node.log());
     for line in &lines {
         for member in ["time", "level", "target", "message"] {
@@ -50,7 +50,7 @@ fn a_text_log_has_the_fields_behind_the_message() {
     let node = Node::start(&[]);
     assert_eq!(disconnect_user(&node, "u 7").status, 200);
     let log = node.log();
-    let line = log.lines().find(|line| line.contains("disconnecting all sessions of a user"));
+    let line = log.lines().find(|line| line.contains("disconnected all sessions of a user on this node"));
     let line = line.unwrap_or_else(|| panic!("no such line in {log}"));
     assert!(line.contains(" INFO ") && line.contains(r#" project=demo user="u 7" by="#), "{line}");
 }

@@ -8,13 +8,9 @@ use tokio_tungstenite::tungstenite::Message;
 
 const SECRET: &str = "secret-that-no-line-may-have";
 
-fn log(node: &Node) -> String {
-    std::fs::read_to_string(node.directory().join("stderr")).expect("the log")
-}
-
 /// The lines of a JSON log that name the session, in order.
 fn lines_of(node: &Node, session: &str) -> Vec<Value> {
-    let lines = log(node);
+    let lines = node.log();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("a JSON line"));
     lines.filter(|line| line["session"] == session).collect()
 }
@@ -77,7 +73,7 @@ async fn one_session_is_followed_by_its_id_in_a_text_log() {
     live(&mut client, &tokens).await;
     drop(client);
     let field = format!(" session={session} ");
-    let lines = || log(&node).lines().filter(|line| line.contains(&field)).map(str::to_owned).collect::<Vec<_>>();
+    let lines = || node.log().lines().filter(|line| line.contains(&field)).map(str::to_owned).collect::<Vec<_>>();
     eventually("the line of the close", || lines().len() == 7);
     let (lines, part) = (lines(), " user=u1 ");
     assert!(lines.iter().all(|line| line.contains(" DEBUG ") && line.contains(part)), "{lines:#?}");
@@ -97,8 +93,8 @@ async fn no_line_has_a_token_a_condition_or_event_data() {
     let refused = Tokens { api: SECRET.to_owned(), ..tokens.clone() };
     Client::open(&node, "/ws", &refused.headers()).await.expect_close(4401).await;
     client.write(Message::Close(None)).await;
-    eventually("the line of the close", || log(&node).contains("a session is closed"));
-    let log = log(&node);
+    eventually("the line of the close", || node.log().contains("a session is closed"));
+    let log = node.log();
     assert!(log.contains(&session));
     for secret in [SECRET, &tokens.api, &tokens.user] {
         assert!(!log.contains(secret), "{secret} stands in {log}");
@@ -114,7 +110,7 @@ async fn a_refused_handshake_is_logged_with_its_code_and_its_address() {
     let (_first, _) = connect(&node, &tokens).await;
     assert!(Client::shake_hands(&node, "/ws", &tokens.headers()).await.is_err(), "a second session of the user");
     let line = |message: &str| {
-        let log = log(&node);
+        let log = node.log();
         let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("a JSON line"));
         lines.find(|line| line["message"] == message).unwrap_or_else(|| panic!("no such line in {log}"))
     };
@@ -173,8 +169,8 @@ fn long_text_from_outside_is_shortened_in_a_line() {
     socket.write_frame(0x81, json!({"objType": "REGISTER", "onEvents": entries}).to_string().as_bytes());
     socket.read_frame();
     assert_eq!(request(node.address(), "GET", "/healthz", &[], b"").status, 200);
-    eventually("the line of the REGISTER", || log(&node).contains("] REGISTER "));
-    let log = log(&node);
+    eventually("the line of the REGISTER", || node.log().contains("] REGISTER "));
+    let log = node.log();
     let line = log.lines().find(|line| line.contains("] REGISTER ")).expect("awaited above");
     assert!(line.len() < 3_000 && line.contains("10 more"), "{} bytes: {line}", line.len());
     assert!(!log.contains(&subject));

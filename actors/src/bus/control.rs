@@ -14,7 +14,18 @@ pub enum Control {
     /// A node goes.
     NodeLeft { node: String },
     /// Every session of a user ends.
-    DisconnectUser { project: String, user: String },
+    DisconnectUser {
+        project: String,
+        user: String,
+        /// The application that asked for it. Nodes of earlier versions do not say it.
+        #[serde(default)]
+        by: String,
+        /// The number of the call, if it waits for [`Control::UserDisconnected`].
+        #[serde(default)]
+        call: Option<u64>,
+    },
+    /// A node has ended so many sessions for a call.
+    UserDisconnected { call: u64, sessions: u64 },
     /// Something of a project is another one in the catalogue: its keys, its state, its events.
     ProjectChanged { project: String },
     /// Never on the wire: this node may have missed what the others told, until now.
@@ -63,8 +74,12 @@ mod tests {
         let rows = [
             (Control::NodeSeen(facts), r#"{"type":"nodeSeen","node":"a","version":"1","sessions":2,"startedAt":3}"#),
             (
-                Control::DisconnectUser { project: "demo".into(), user: "u42".into() },
-                r#"{"type":"disconnectUser","project":"demo","user":"u42"}"#,
+                Control::DisconnectUser { project: "demo".into(), user: "u42".into(), by: "ops".into(), call: Some(7) },
+                r#"{"type":"disconnectUser","project":"demo","user":"u42","by":"ops","call":7}"#,
+            ),
+            (
+                Control::UserDisconnected { call: u64::MAX, sessions: 2 },
+                r#"{"type":"userDisconnected","call":18446744073709551615,"sessions":2}"#,
             ),
             (Control::ProjectChanged { project: "demo".into() }, r#"{"type":"projectChanged","project":"demo"}"#),
         ];
@@ -74,5 +89,9 @@ mod tests {
             assert_eq!(serde_json::from_str::<Control>(text).expect("a message"), message);
         }
         assert!(serde_json::from_str::<Control>(r#"{"type":"of a later version"}"#).is_err());
+        let earlier = serde_json::from_str(r#"{"type":"disconnectUser","project":"demo","user":"u42"}"#);
+        let expected =
+            Control::DisconnectUser { project: "demo".into(), user: "u42".into(), by: String::new(), call: None };
+        assert_eq!(earlier.ok(), Some(expected), "a message of an earlier version");
     }
 }

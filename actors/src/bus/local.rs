@@ -137,9 +137,9 @@ impl Bus for LocalBus {
         self.listeners.add(listener);
     }
 
-    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>> {
+    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<u64, BusError>> {
         self.listeners.send(message);
-        Box::pin(ready(Ok(())))
+        Box::pin(ready(Ok(1)))
     }
 
     fn leave(&self, _: &ChannelKey) {}

@@ -132,9 +132,9 @@ pub trait Bus {
     /// Adds one to whom what nodes tell each other goes.
     fn attach_control(&self, listener: Recipient<Control>);
 
-    /// Tells all nodes something, this one included; resolves when the bus has taken it, and need not be awaited. A node
-    /// that does not hear the bus then is never told.
-    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>>;
+    /// Sends a message to all nodes, this one included. Resolves to the number of nodes that receive it, and need not be
+    /// awaited. A node that is cut off from the bus at that moment never receives it.
+    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<u64, BusError>>;
 
     /// Leaves a channel.
     fn leave(&self, channel: &ChannelKey);

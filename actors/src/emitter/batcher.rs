@@ -117,7 +117,7 @@ mod tests {
             self.rest.attach_control(listener);
         }
 
-        fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>> {
+        fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<u64, BusError>> {
             self.rest.announce(message)
         }
 

@@ -11,20 +11,26 @@ use crate::session::life_log::ClosedBy;
 use crate::session::{Close, Grant, Revoke};
 use actix::prelude::*;
 use bytes::Bytes;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
+use tokio::sync::oneshot;
 
 /// Slots looked at in one turn: less than a millisecond.
 const SLOTS_A_TURN: u32 = 16_384;
 
-/// Ends every session of a user with 4403. One that begins later is let in.
+/// Ends every session of a user with 4403. One that begins later is let in. The answer is the number of ended sessions.
 #[derive(Clone, Debug, Message)]
-#[rtype(result = "()")]
-pub struct DisconnectUser(pub Fingerprint);
+#[rtype(result = "usize")]
+pub struct DisconnectUser {
+    pub user: Fingerprint,
+    /// The application that asked for it, for the log.
+    pub by: Arc<str>,
+}
 
-/// Ends every session of a project whose tokens were signed by other keys than these, with 4401.
+/// Ends every session of a project whose tokens were signed by other keys than these, with 4401. The answer is the number
+/// of ended sessions.
 #[derive(Clone, Debug, Message)]
-#[rtype(result = "()")]
+#[rtype(result = "usize")]
 pub struct RetainKeys {
     pub project: Arc<str>,
     /// Keys of API tokens; no session stays without one.
@@ -35,16 +41,36 @@ pub struct RetainKeys {
     pub reason: Bytes,
 }
 
-/// Which sessions are to end.
+/// The sessions that a scan ends.
 #[derive(Default)]
 struct ScanTargets {
-    users: HashSet<Fingerprint>,
-    projects: HashMap<Arc<str>, RetainKeys>,
+    users: HashMap<Fingerprint, Target<DisconnectUser>>,
+    projects: HashMap<Arc<str>, Target<RetainKeys>>,
+}
+
+/// What one scan does for equal requests, and the answers that wait for its count.
+struct Target<M> {
+    request: M,
+    ended: usize,
+    answers: Vec<oneshot::Sender<usize>>,
+}
+
+impl<M> Target<M> {
+    fn new(request: M) -> Target<M> {
+        Target { request, ended: 0, answers: Vec::new() }
+    }
+
+    fn answer(self) {
+        for answer in self.answers {
+            // The caller may be gone.
+            let _ = answer.send(self.ended);
+        }
+    }
 }
 
 /// How a session ends.
 enum CloseOrder {
-    Disconnect,
+    Disconnect { by: Arc<str> },
     Revoke(Bytes),
 }
 
@@ -53,14 +79,25 @@ impl ScanTargets {
         self.users.is_empty() && self.projects.is_empty()
     }
 
-    /// How a session with this grant ends, if it does.
-    fn close_order(&self, grant: &Grant) -> Option<CloseOrder> {
-        if self.users.contains(&grant.user) {
-            return Some(CloseOrder::Disconnect);
+    /// How an open session with this grant ends, if it does. Counts it.
+    fn close_order(&mut self, grant: &Grant) -> Option<CloseOrder> {
+        if let Some(target) = self.users.get_mut(&grant.user) {
+            target.ended += 1;
+            return Some(CloseOrder::Disconnect { by: target.request.by.clone() });
         }
-        let retained = self.projects.get(&grant.project)?;
+        let target = self.projects.get_mut(&grant.project)?;
+        let retained = &target.request;
         let is_retained = retained.api.contains(&grant.api.key) && retained.user.contains(&grant.user_token.key);
-        (!is_retained).then(|| CloseOrder::Revoke(retained.reason.clone()))
+        if is_retained {
+            return None;
+        }
+        target.ended += 1;
+        Some(CloseOrder::Revoke(target.request.reason.clone()))
+    }
+
+    fn answer(self) {
+        self.users.into_values().for_each(Target::answer);
+        self.projects.into_values().for_each(Target::answer);
     }
 }
 
@@ -73,7 +110,6 @@ pub(super) struct DisconnectScan {
     at: u32,
     /// One past the last slot of this walk.
     end: u32,
-    ended: u64,
 }
 
 impl DisconnectScan {
@@ -96,42 +132,51 @@ impl SessionHub {
         let stop = self.disconnect_scan.at.saturating_add(SLOTS_A_TURN).min(self.disconnect_scan.end);
         for slot in self.disconnect_scan.at..stop {
             let Some(session) = self.sessions.get(slot) else { continue };
+            if !session.is_open() {
+                continue;
+            }
             let reference = session.reference();
             match self.disconnect_scan.targets.close_order(session.grant()) {
                 None => continue,
-                Some(CloseOrder::Disconnect) => {
-                    self.with(reference, Close { code: CloseCode::Disconnected, by: ClosedBy::Application(None) })
+                Some(CloseOrder::Disconnect { by }) => {
+                    self.with(reference, Close { code: CloseCode::Disconnected, by: ClosedBy::Application(by) })
                 }
                 Some(CloseOrder::Revoke(reason)) => self.with(reference, Revoke(reason)),
             };
-            self.disconnect_scan.ended += 1;
         }
         self.disconnect_scan.at = stop;
         if stop == self.disconnect_scan.end {
-            self.finish_scan();
+            std::mem::take(&mut self.disconnect_scan.targets).answer();
         }
-    }
-
-    fn finish_scan(&mut self) {
-        if self.disconnect_scan.ended > 0 {
-            log::info!("sessions were ended by order: worker={} sessions={}", self.worker, self.disconnect_scan.ended);
-        }
-        self.disconnect_scan.targets = ScanTargets::default();
     }
 }
 
-impl Handler<DisconnectUser> for SessionHub {
-    type Result = ();
+/// Resolves to the count of a scan; to 0 if the hub ends before.
+fn count(answer: oneshot::Receiver<usize>) -> ResponseFuture<usize> {
+    Box::pin(async move { answer.await.unwrap_or(0) })
+}
 
-    fn handle(&mut self, message: DisconnectUser, _: &mut Context<Self>) {
-        self.disconnect_scan.next.users.insert(message.0);
+impl Handler<DisconnectUser> for SessionHub {
+    type Result = ResponseFuture<usize>;
+
+    fn handle(&mut self, message: DisconnectUser, _: &mut Context<Self>) -> Self::Result {
+        let (sender, answer) = oneshot::channel();
+        let targets = &mut self.disconnect_scan.next.users;
+        targets.entry(message.user).or_insert_with(|| Target::new(message)).answers.push(sender);
+        count(answer)
     }
 }
 
 impl Handler<RetainKeys> for SessionHub {
-    type Result = ();
+    type Result = ResponseFuture<usize>;
 
-    fn handle(&mut self, message: RetainKeys, _: &mut Context<Self>) {
-        self.disconnect_scan.next.projects.insert(message.project.clone(), message);
+    fn handle(&mut self, message: RetainKeys, _: &mut Context<Self>) -> Self::Result {
+        let (sender, answer) = oneshot::channel();
+        let targets = &mut self.disconnect_scan.next.projects;
+        let target = targets.entry(message.project.clone()).or_insert_with(|| Target::new(message.clone()));
+        // The keys of the latest request hold.
+        target.request = message;
+        target.answers.push(sender);
+        count(answer)
     }
 }

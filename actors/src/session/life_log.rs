@@ -33,7 +33,7 @@ pub enum ClosedBy {
     ProtocolError,
     Limit(Limit),
     /// An application called disconnect-user.
-    Application(Option<Arc<str>>),
+    Application(Arc<str>),
     /// The key of a token was revoked, or the project disabled.
     RevokedKey,
     TokenExpiry,
@@ -51,7 +51,7 @@ impl ClosedBy {
             ClosedBy::Peer => ("peer", ""),
             ClosedBy::ProtocolError => ("protocol error", ""),
             ClosedBy::Limit(limit) => ("limit", limit.as_str()),
-            ClosedBy::Application(application) => ("application", application.as_deref().unwrap_or_default()),
+            ClosedBy::Application(application) => ("application", application),
             ClosedBy::RevokedKey => ("revoked key", ""),
             ClosedBy::TokenExpiry => ("token expiry", ""),
             ClosedBy::RefusedTokens => ("refused tokens", ""),

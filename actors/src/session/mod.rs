@@ -177,6 +177,11 @@ impl Session {
         self.reference
     }
 
+    /// Whether no close frame was sent or received yet.
+    pub fn is_open(&self) -> bool {
+        self.phase == Phase::Open
+    }
+
     /// What its tokens said.
     pub fn grant(&self) -> &Grant {
         &self.grant

@@ -33,7 +33,7 @@ use inbox::Inbox;
 use log_rate_limit::LogRateLimit;
 use names::Names;
 use outage::Outage;
-use publisher::{Call, Command, PublisherTask};
+use publisher::{Call, Command, PublisherTask, Reply};
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,7 +135,7 @@ impl RedisBus {
         }
     }
 
-    fn call(&self, command: Command) -> LocalBoxFuture<'static, Result<Accepted, BusError>> {
+    fn call(&self, command: Command) -> LocalBoxFuture<'static, Result<Reply, BusError>> {
         if !self.health.is_ready() {
             return Box::pin(ready(Err(BusError::Unavailable)));
         }
@@ -173,7 +173,10 @@ impl Bus for RedisBus {
         publication: Publication,
         key: IdempotencyKey,
     ) -> LocalBoxFuture<'static, Result<Accepted, BusError>> {
-        self.call(Command::EmitOnce(publication, key))
+        Box::pin(self.call(Command::EmitOnce(publication, key)).map_ok(|reply| match reply {
+            Reply::Published { .. } => Accepted::First,
+            Reply::Duplicate(id) => Accepted::Duplicate(id),
+        }))
     }
 
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>> {
@@ -189,9 +192,12 @@ impl Bus for RedisBus {
         self.listeners.add(listener);
     }
 
-    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<(), BusError>> {
+    fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<u64, BusError>> {
         match serde_json::to_string(message) {
-            Ok(text) => Box::pin(self.call(Command::Control(text)).map_ok(|_| ())),
+            Ok(text) => Box::pin(self.call(Command::Control(text)).map_ok(|reply| match reply {
+                Reply::Published { receivers } => receivers,
+                Reply::Duplicate(_) => 0,
+            })),
             Err(error) => {
                 log::error!("a message to the other nodes can't be written: {error}");
                 Box::pin(ready(Err(BusError::Unavailable)))

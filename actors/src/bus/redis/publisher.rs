@@ -9,7 +9,7 @@ use super::backoff::Backoff;
 use super::log_rate_limit::LogRateLimit;
 use super::names::Names;
 use super::outage::Outage;
-use crate::bus::{Accepted, BusError, BusHealth, EmitId, IdempotencyKey, Publication};
+use crate::bus::{BusError, BusHealth, EmitId, IdempotencyKey, Publication};
 use crate::counters::Counters;
 use deadpool_redis::redis::{Pipeline, RedisError, Value, aio::ConnectionLike as _, aio::MultiplexedConnection};
 use futures::FutureExt as _;
@@ -55,7 +55,16 @@ const CONNECTION: &str = "publisher";
 /// What is to be published, and who waits for it.
 pub(super) struct Call {
     pub command: Command,
-    pub answer: oneshot::Sender<Result<Accepted, BusError>>,
+    pub answer: oneshot::Sender<Result<Reply, BusError>>,
+}
+
+/// What Redis replied to a command that it ran.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reply {
+    /// `receivers` is 0 for an emit with an idempotency key, whose script does not say.
+    Published { receivers: u64 },
+    /// The key was used before, by the emit with this id.
+    Duplicate(EmitId),
 }
 
 /// What is to be published.
@@ -81,7 +90,7 @@ pub(super) struct PublisherTask {
     pub counters: Arc<Counters>,
 }
 
-type Answers = Vec<oneshot::Sender<Result<Accepted, BusError>>>;
+type Answers = Vec<oneshot::Sender<Result<Reply, BusError>>>;
 
 impl PublisherTask {
     /// Publishes until the task is ended.
@@ -190,13 +199,13 @@ impl PublisherTask {
     }
 
     /// Reads the reply to one command. Redis runs a command whole or refuses it: after a refusal nothing was published.
-    fn read_reply(&self, value: Value) -> Result<Accepted, BusError> {
+    fn read_reply(&self, value: Value) -> Result<Reply, BusError> {
         match value {
-            // Receivers on all nodes, for a plain publication; nothing, for the first under its key.
-            Value::Int(_) | Value::Nil => Ok(Accepted::First),
+            Value::Int(receivers) => Ok(Reply::Published { receivers: u64::try_from(receivers).unwrap_or(0) }),
+            Value::Nil => Ok(Reply::Published { receivers: 0 }),
             Value::BulkString(id) => {
                 let id = std::str::from_utf8(&id).ok().and_then(|id| id.parse::<EmitId>().ok());
-                id.map(Accepted::Duplicate).ok_or(BusError::Unavailable)
+                id.map(Reply::Duplicate).ok_or(BusError::Unavailable)
             }
             other => {
                 if self.refusals.allows() {

@@ -1,6 +1,7 @@
-//! What an application with the scope `admin` may do to its project (docs/protocol.md §6, "Administration").
+//! The calls of an application with the scope `admin` (docs/protocol.md §6, "Administration").
 //!
-//! A 200 says that the bus has taken the order: every node that hears the bus carries it out, this one too.
+//! A 200 means that the bus has accepted the control message. Every node that is connected to the bus handles it, this
+//! one too.
 
 use super::AppState;
 use super::call::{self, invalid};
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The longest id of a key that is looked for, in bytes: a token's header has no room for more.
+/// The longest key id that is looked up, in bytes. A token's header has no room for a longer one.
 const MAX_KEY_ID_BYTES: usize = 1_024;
 
 /// `POST /api/system-api/{project}/disconnect-user-ws`.
@@ -29,8 +30,8 @@ pub async fn disconnect_user(
     project: web::Path<String>,
     payload: web::Payload,
 ) -> HttpResponse {
-    let order = async {
-        let (by, body) = read_order(&app_state, &request, &project, payload).await?;
+    let outcome = async {
+        let (by, body) = read_command(&app_state, &request, &project, payload).await?;
         let project = by.project.to_string();
         let user = read_member(&body, "user", MAX_SUBJECT_BYTES)?;
         let pending = app_state.disconnect_replies.begin();
@@ -40,10 +41,10 @@ pub async fn disconnect_user(
         let ended = pending.collect(nodes).await;
         Ok(json!({"user": user, "disconnected": ended.sessions, "nodes": nodes, "nodesReplied": ended.nodes}))
     };
-    answer(order.await)
+    answer(outcome.await)
 }
 
-/// `GET /api/system-api/{project}/list-keys-ws`: the project's keys, without what they are made of.
+/// `GET /api/system-api/{project}/list-keys-ws`: the project's keys without their secrets.
 pub async fn list_keys(
     app_state: web::Data<AppState>,
     request: HttpRequest,
@@ -66,8 +67,8 @@ pub async fn revoke_key(
     project: web::Path<String>,
     payload: web::Payload,
 ) -> HttpResponse {
-    let order = async {
-        let (by, body) = read_order(&app_state, &request, &project, payload).await?;
+    let outcome = async {
+        let (by, body) = read_command(&app_state, &request, &project, payload).await?;
         let project = &by.project;
         let id = read_member(&body, "id", MAX_KEY_ID_BYTES)?;
         if !catalogue::revoke_key(app_state.catalogue.as_ref(), project, &id).await.map_err(of_catalogue)? {
@@ -78,7 +79,7 @@ pub async fn revoke_key(
         announce(&app_state, Control::ProjectChanged { project: project.to_string() }).await?;
         Ok(json!({"id": id}))
     };
-    answer(order.await)
+    answer(outcome.await)
 }
 
 fn describe(key: &Key) -> Value {
@@ -88,12 +89,12 @@ fn describe(key: &Key) -> Value {
 
 fn of_catalogue(error: CatalogueError) -> HttpError {
     log::warn!(cause:% = error; "an admin call failed because the catalogue failed");
-    let message = "the catalogue does not answer now: try again in a few seconds";
+    let message = "the catalogue does not answer: try again in a few seconds";
     HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message)
 }
 
-/// Who may give orders to the project, and what they say.
-async fn read_order(
+/// The token and the body of a call that must have the scope `admin`.
+async fn read_command(
     app_state: &AppState,
     request: &HttpRequest,
     project: &str,
@@ -105,7 +106,7 @@ async fn read_order(
     Ok((token, body))
 }
 
-/// A member of the body that must be a string of 1 to `most` bytes.
+/// Reads a member of the body that must be a string of 1 to `most` bytes.
 fn read_member(body: &[u8], name: &str, most: usize) -> Result<String, HttpError> {
     let members: HashMap<String, &RawValue> =
         serde_json::from_slice(body).map_err(|_| invalid("the body is not a JSON object"))?;
@@ -115,11 +116,11 @@ fn read_member(body: &[u8], name: &str, most: usize) -> Result<String, HttpError
     Ok(text.into_owned())
 }
 
-/// Sends a control message to all nodes. Returns the number of nodes that receive it.
-async fn announce(app_state: &AppState, order: Control) -> Result<u64, HttpError> {
+/// Publishes a control message to all nodes. Returns the number of nodes that receive it.
+async fn announce(app_state: &AppState, control: Control) -> Result<u64, HttpError> {
     app_state
         .announcer
-        .send(Announce(order))
+        .send(Announce(control))
         .await
         .map_err(|_| HttpError::stopping())?
         .map_err(HttpError::of_announcement)

@@ -1,6 +1,6 @@
-//! Who may come in: limit_slots of the node, of each user and of each address.
+//! Limits the sessions of the node, of each user and of each address.
 //!
-//! A place is taken before a session begins and given back when it ends, by the drop of what [`Admission::admit`] gave.
+//! [`Admission::admit`] gives a session its connection slot. Dropping the slot releases it.
 
 use super::error::HttpError;
 use actix_http::StatusCode;
@@ -13,7 +13,7 @@ use std::hash::Hash;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The bounds of a node; 0 is no bound but for `sessions`.
+/// The limits of a node. 0 means no limit, except for `sessions`.
 #[derive(Clone, Copy, Debug)]
 pub struct AdmissionLimits {
     pub sessions: u64,
@@ -21,7 +21,7 @@ pub struct AdmissionLimits {
     pub sessions_per_address: usize,
 }
 
-/// See the module.
+/// Admits sessions within the limits.
 pub struct Admission {
     limits: AdmissionLimits,
     counters: Arc<Counters>,
@@ -31,48 +31,49 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Admits as many as `limits` say.
+    /// An admission without any session.
     pub fn new(limits: AdmissionLimits, counters: Arc<Counters>) -> Admission {
         let (users, addresses) = (Arc::new(Tally::new()), Arc::new(Tally::new()));
         Admission { limits, counters, fingerprints: Fingerprints::default(), users, addresses }
     }
 
-    /// A user of a project, as this node knows them.
+    /// The fingerprint of a user of a project.
     pub fn user(&self, project: &str, subject: &str) -> Fingerprint {
         self.fingerprints.of(|hasher| (project, subject).hash(hasher))
     }
 
-    /// The most sessions that the node takes.
+    /// The maximum number of sessions.
     pub fn max_sessions(&self) -> u64 {
         self.limits.sessions
     }
 
-    /// Whether the node has a place left; asked before the work of checking tokens.
+    /// Whether all connection slots are taken. Asked before tokens are verified, which costs more.
     pub fn is_full(&self) -> bool {
         self.counters.sessions.value() >= self.limits.sessions
     }
 
-    /// Gives a connection_slot of the node, and the limit_slots of an address and of a user where those are limited. A client without
-    /// good tokens has no user, and holds its address's place while it is told so.
+    /// Takes a connection slot of the node, and one of the user and of the address if those are limited.
+    ///
+    /// A client without good tokens has no user. It holds a slot of its address until it has received the refusal.
     pub fn admit(&self, user: Option<Fingerprint>, address: Option<IpAddr>) -> Result<ConnectionSlot, HttpError> {
         let counted = CountedSession::count(&self.counters, self.limits.sessions).ok_or_else(|| self.full())?;
         let mut limit_slots = LimitSlots::default();
         if let (1.., Some(user)) = (self.limits.sessions_per_user, user) {
-            let place = Tally::enter(&self.users, user, self.limits.sessions_per_user);
-            limit_slots.user = Some(place.ok_or_else(|| self.too_many(Limit::SessionsPerUser))?);
+            let slot = Tally::enter(&self.users, user, self.limits.sessions_per_user);
+            limit_slots.user = Some(slot.ok_or_else(|| self.too_many(Limit::SessionsPerUser))?);
         }
         if let (1.., Some(address)) = (self.limits.sessions_per_address, address) {
-            let place = Tally::enter(&self.addresses, address, self.limits.sessions_per_address);
-            limit_slots.address = Some(place.ok_or_else(|| self.too_many(Limit::SessionsPerAddress))?);
+            let slot = Tally::enter(&self.addresses, address, self.limits.sessions_per_address);
+            limit_slots.address = Some(slot.ok_or_else(|| self.too_many(Limit::SessionsPerAddress))?);
         }
         let has_limit_slots = limit_slots.user.is_some() || limit_slots.address.is_some();
         Ok(ConnectionSlot { counted, limit_slots: if has_limit_slots { Some(Box::new(limit_slots)) } else { None } })
     }
 
-    /// The answer of a node without a connection_slot left.
+    /// The answer of a node that has no connection slot left.
     pub fn full(&self) -> HttpError {
         self.counters.count_limit(Limit::Sessions);
-        let message = "the node has as many sessions as it may: try again, or another node";
+        let message = "the node has reached its limit of sessions: try again, or use another node";
         HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message)
     }
 
@@ -84,14 +85,14 @@ impl Admission {
     }
 }
 
-/// The limit_slots of one session, given back by their drop.
+/// The slots of one session under the limits of its user and its address. Dropping them releases them.
 #[derive(Default)]
 struct LimitSlots {
     user: Option<Entered<Fingerprint>>,
     address: Option<Entered<IpAddr>>,
 }
 
-/// How many sessions each of something has.
+/// Counts the sessions of each key.
 struct Tally<K>(Mutex<HashMap<K, usize>>);
 
 impl<K: Copy + Eq + Hash> Tally<K> {
@@ -138,10 +139,10 @@ mod tests {
     }
 
     #[test]
-    fn a_user_has_as_many_places_as_allowed_and_gets_them_back() {
+    fn a_user_has_as_many_slots_as_allowed_and_gets_released_ones_back() {
         let admission = admission(1);
         let (one, other) = (admission.user("demo", "one"), admission.user("demo", "other"));
-        let connection_slot = admission.admit(Some(one), None).expect("the first place");
+        let connection_slot = admission.admit(Some(one), None).expect("the first slot");
         assert!(admission.admit(Some(one), None).is_err());
         assert!(admission.admit(Some(other), None).is_ok());
         drop(connection_slot);
@@ -151,21 +152,21 @@ mod tests {
     }
 
     #[test]
-    fn a_client_without_good_tokens_holds_its_address_place() {
+    fn a_client_without_good_tokens_holds_a_slot_of_its_address() {
         let admission = admission(0);
         let address = Some(IpAddr::from([127, 0, 0, 1]));
-        let connection_slot = admission.admit(None, address).expect("the first place");
+        let connection_slot = admission.admit(None, address).expect("the first slot");
         assert!(admission.admit(None, address).is_err());
         drop(connection_slot);
         assert!(admission.admit(None, address).is_ok());
     }
 
     #[test]
-    fn a_full_node_admits_nobody() {
+    fn a_full_node_admits_no_session() {
         let admission = admission(0);
-        let seats = [(); 2].map(|()| admission.admit(None, None).expect("a connection_slot"));
+        let slots = [(); 2].map(|()| admission.admit(None, None).expect("a connection slot"));
         assert!(admission.is_full() && admission.admit(None, None).is_err());
-        drop(seats);
+        drop(slots);
         assert!(!admission.is_full());
     }
 }

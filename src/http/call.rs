@@ -1,5 +1,5 @@
-//! What the routes of a project share: who calls, and the JSON that they send. Everything is judged in one order: the token,
-//! the type, the body.
+//! What the calls of a project share: checking the caller and reading the JSON body. The order is always the same:
+//! token, content type, body.
 
 use super::AppState;
 use super::bearer::{after_bearer, prefix_problem};
@@ -19,27 +19,27 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long a body may take to come: a caller that died within it must not hold a connection for ever.
-const BODY_PATIENCE: Duration = Duration::from_secs(10);
+/// The longest time for a whole body. A caller that died while sending must not hold a connection forever.
+const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What some editors and libraries write in front of UTF-8.
+/// Some editors and libraries write it in front of UTF-8.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Refuses a call to a node that stops, unless other nodes hear what is said, and one whose length is said in two ways.
+/// Refuses a call to a stopping node, unless other nodes deliver it, and a call that states its length in two ways.
 pub(super) fn check_open(app_state: &AppState, request: &HttpRequest) -> Result<(), HttpError> {
     if app_state.is_draining() && app_state.settings().bus.kind == BusKind::Local {
-        // Its sessions are told to go: a 200 would promise what nobody can be told any more.
+        // Its sessions are being closed: an emit would be accepted and delivered to no session.
         return Err(HttpError::stopping());
     }
     let headers = request.headers();
     if headers.contains_key(header::CONTENT_LENGTH) && headers.contains_key(header::TRANSFER_ENCODING) {
-        // RFC 9112 §6.1: whoever is in front may have read another body than we do.
-        return Err(invalid("Content-Length and Transfer-Encoding may not stand together"));
+        // RFC 9112 §6.1: a proxy in front may have read another body than this node would.
+        return Err(invalid("send either Content-Length or Transfer-Encoding, not both"));
     }
     Ok(())
 }
 
-/// The API token of a call to a project's path, which must be of the project and have the scope.
+/// The API token of a call. It must belong to the project in the path and have the scope.
 pub(super) async fn check_application(
     app_state: &AppState,
     request: &HttpRequest,
@@ -73,7 +73,7 @@ pub(super) fn check_no_scheme(text: &str, header: &str) -> Result<(), HttpError>
         .map_or(Ok(()), |message| Err(HttpError::new(StatusCode::UNAUTHORIZED, ErrorCode::TokenInvalid, message)))
 }
 
-/// The body of a call that says that it is JSON; whether it is, its reader finds out.
+/// The body of a call whose content type is JSON. Whether the body is JSON is for its reader to check.
 pub(super) async fn read_json(
     app_state: &AppState,
     request: &HttpRequest,
@@ -87,23 +87,23 @@ pub(super) async fn read_json(
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
         return Err(HttpError::new(status, ErrorCode::UnsupportedMediaType, message));
     }
-    timeout(BODY_PATIENCE, read_body(app_state, request, payload)).await.map_err(|_| late())?
+    timeout(BODY_TIMEOUT, read_body(app_state, request, payload)).await.map_err(|_| body_timed_out())?
 }
 
-/// A header as text; a header that is no text is no token.
+/// A header as text. A header that is not text is a malformed token.
 pub(super) fn header_text<'a>(request: &'a HttpRequest, name: &str) -> Result<Option<&'a str>, TokenError> {
     let value = request.headers().get(name);
     value.map(|value| value.to_str().map_err(|_| TokenError::Malformed)).transpose()
 }
 
-/// `application/json` or a `+json` type (RFC 6839 §3.1), whatever its parameters.
+/// Whether the content type is `application/json` or a `+json` type (RFC 6839 §3.1), with any parameters.
 fn is_json(request: &HttpRequest) -> bool {
     let value = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
-/// Whether the body is compressed or otherwise encoded (RFC 9110 §8.4): it is taken as it is, or not at all.
+/// Whether the body is compressed or otherwise encoded (RFC 9110 §8.4), which is not supported.
 fn is_encoded(request: &HttpRequest) -> bool {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     encoding.is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
@@ -135,7 +135,7 @@ async fn read_body(app_state: &AppState, request: &HttpRequest, mut payload: web
     Ok(body.freeze())
 }
 
-fn late() -> HttpError {
+fn body_timed_out() -> HttpError {
     let message = "the body did not come within 10 seconds: send it again";
     HttpError::new(StatusCode::REQUEST_TIMEOUT, ErrorCode::InvalidJson, message)
 }

@@ -1,7 +1,7 @@
-//! The WebSocket's door: a request that asks for an upgrade becomes a session of its worker's hub, or is refused.
+//! The upgrade of an HTTP request to a WebSocket. The request becomes a session of its worker's hub, or is refused.
 //!
-//! The socket is taken out of HTTP's dispatcher for good, so that an idle session costs nothing there. A refused upgrade
-//! closes the connection, and what was pipelined behind it is dropped unread.
+//! The socket leaves the HTTP dispatcher for good, so that an idle session costs nothing there. A refused upgrade
+//! closes the connection, and requests that were pipelined behind it are dropped.
 
 use super::AppState;
 use super::bearer::prefix_problem;
@@ -25,15 +25,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
 /// How long a refused client has to read its answer.
-const FAREWELL: Duration = Duration::from_secs(2);
+const REFUSAL_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What a refused client may still send before it hangs up, in bytes.
-const FAREWELL_BYTES: usize = 256 * 1024;
+/// Maximum bytes that are read from a refused client before its connection is closed.
+const REFUSAL_INPUT_BYTES: usize = 256 * 1024;
 
 /// A request that asks for an upgrade, as the dispatcher hands it over.
 pub type UpgradeRequest = (Request, Framed<PacedStream, h1::Codec>);
 
-/// Judges one upgrade, and hands its socket to the hub or refuses it.
+/// Checks one upgrade request. Hands its socket to the hub, or refuses it.
 pub async fn on_upgrade(
     app_state: &AppState,
     hub: &Addr<SessionHub>,
@@ -42,7 +42,7 @@ pub async fn on_upgrade(
     let parts = framed.into_parts();
     let has_bare_line_feed = parts.io.flow().has_bare_line_feed();
     let (socket, unread) = parts.io.into_parts();
-    // Answers to requests in front of the upgrade go out first.
+    // Answers to requests before the upgrade are sent first.
     let mut head = parts.write_buf;
     let admitted = if has_bare_line_feed { Err(HttpError::bare_line_feed()) } else { admit(app_state, &request).await };
     match admitted {
@@ -81,7 +81,7 @@ async fn admit<'a>(app_state: &AppState, request: &'a Request) -> Result<Admitte
     }
     check_origin(app_state, request)?;
     let granted = grant(app_state, &handshake.api_token, &handshake.user_token).await;
-    // Looked at again: a session that begins behind the stop's goodbye would hear none.
+    // Checked again: a session that begins after the stop has closed all sessions would never be closed.
     check_draining(app_state)?;
     let address = request.head().peer_addr;
     let user = granted.as_ref().ok().map(|(grant, _)| grant.user);
@@ -90,7 +90,7 @@ async fn admit<'a>(app_state: &AppState, request: &'a Request) -> Result<Admitte
             HandshakeOutcome::Accepted(grant),
             identity.map(|identity| Box::new(ClientIdentity { address, ..identity })),
         ),
-        // The tokens may be good: a client that is told otherwise would throw them away.
+        // The tokens may be good: a client that gets another answer would discard them.
         Err((error @ TokenError::Unavailable, token)) => return Err(HttpError::of_token(error, token)),
         Err((error, token)) => {
             let (value, header) = match token {
@@ -151,31 +151,31 @@ async fn grant(
     Ok((grant, identity))
 }
 
-/// What an API token is good for.
+/// The grant of an API token.
 pub fn api_grant(app_state: &AppState, token: &ApiToken) -> ApiGrant {
     let expires_at = token.expires_at.map(|end| end_of_session(app_state, end));
     ApiGrant { application: app_state.authenticator.application(token), key: token.key, expires_at }
 }
 
-/// What a user token is good for.
+/// The grant of a user token.
 pub fn user_grant(app_state: &AppState, token: &UserToken) -> UserGrant {
     UserGrant { key: token.key, expires_at: end_of_session(app_state, token.expires_at) }
 }
 
-/// A token that is accepted within the leeway behind its end is good until that is over.
+/// A token that is accepted within the leeway after its `exp` is good until the leeway is over.
 fn end_of_session(app_state: &AppState, expires_at: u64) -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     if expires_at > now { expires_at } else { expires_at.saturating_add(app_state.settings().auth.leeway_seconds) }
 }
 
-/// Answers and hangs up, in an order that lets the client read: a socket that is dropped with bytes unread resets the
-/// connection, which destroys what was just written.
+/// Sends the answer, then reads until the client closes. Closing a socket with unread input would reset the connection,
+/// and the client could lose the answer.
 async fn refuse(mut socket: TcpStream, answer: &[u8]) -> io::Result<()> {
-    let farewell = async {
+    let refusal = async {
         socket.write_all(answer).await?;
         socket.shutdown().await?;
         let mut unread = [0; 4096];
-        let mut left = FAREWELL_BYTES;
+        let mut left = REFUSAL_INPUT_BYTES;
         while left > 0 {
             match socket.read(&mut unread).await? {
                 0 => break,
@@ -184,5 +184,5 @@ async fn refuse(mut socket: TcpStream, answer: &[u8]) -> io::Result<()> {
         }
         Ok(())
     };
-    tokio::time::timeout(FAREWELL, farewell).await.unwrap_or(Ok(()))
+    tokio::time::timeout(REFUSAL_TIMEOUT, refusal).await.unwrap_or(Ok(()))
 }

@@ -25,14 +25,14 @@ pub struct HttpConnection {
 }
 
 impl HttpConnection {
-    /// Counts a connection beside at most `most` others.
+    /// Counts a connection. It is over the limit if there are more than `most`.
     pub fn count(counters: Arc<Counters>, most: u64, flow: Rc<ConnectionFlow>) -> HttpConnection {
         let is_too_many = counters.http_connections.add(1) > most;
         HttpConnection { counters, is_too_many, flow }
     }
 }
 
-/// What the I/O of a request's connection is told.
+/// The flow state of a request's connection.
 pub(super) fn flow_of(request: &HttpRequest) -> Option<&Rc<ConnectionFlow>> {
     request.conn_data::<HttpConnection>().map(|connection| &connection.flow)
 }
@@ -43,8 +43,8 @@ impl Drop for HttpConnection {
     }
 }
 
-/// The middleware in front of every route: refuses connections past the limit and header lines that end with a line feed
-/// alone, and tells the connection's I/O that a request is under way.
+/// The middleware in front of every route: refuses connections past the limit and header lines that end with a line
+/// feed alone, and marks a request as under way for the connection's I/O.
 pub async fn limit_connections(
     app_state: web::Data<AppState>,
     request: ServiceRequest,
@@ -60,7 +60,7 @@ pub async fn limit_connections(
         request.into_response(HttpError::bare_line_feed().response())
     } else if is_too_many && !is_monitoring {
         app_state.counters.count_limit(Limit::HttpConnections);
-        let message = "the node has no room for more HTTP connections: use fewer, or try again";
+        let message = "the node has reached its limit of HTTP connections: use fewer, or try again";
         let error = HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message);
         request.into_response(error.response())
     } else {

@@ -1,11 +1,14 @@
-//! The try page: `/try` and its files, compiled in. It uses only the public protocol, through the client of `clients/js`.
-//! `npm run try` in `clients/js` writes that client's build to `try/client.js`; never edit it by hand.
+//! The try page: `/try` and its files, compiled in. It uses only the public protocol, through the client of
+//! `clients/js`.
+//!
+//! `npm run try` in `clients/js` writes the build of that client to `try/client.js`. Never edit it by hand.
 
 use super::health;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 
-/// The page may load its own files, and open WebSockets to any host: a proxy may serve the page under another name.
+/// The page may load its own files. It may open WebSockets to any host, because a proxy may serve it under another
+/// name.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
     connect-src 'self' ws: wss:; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

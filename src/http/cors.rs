@@ -1,4 +1,4 @@
-//! CORS: which pages of other origins may make a project's calls (`http.cors_origins`).
+//! CORS: which pages of other origins may make the calls of a project (`http.cors_origins`).
 //!
 //! A call is authorized by its token alone. No cookie takes part, so credentials are not allowed.
 
@@ -15,7 +15,7 @@ use actors::protocol::messages::{API_TOKEN, USER_TOKEN};
 /// How long a browser may remember the answer to its preflight request, in seconds.
 const PREFLIGHT_SECONDS: usize = 3_600;
 
-/// Answers preflight requests and adds the headers of CORS; without any origin, does nothing.
+/// The middleware that answers preflight requests and adds CORS headers. It is inactive without origins.
 pub(super) fn layer(origins: &[String]) -> Condition<Cors> {
     let allows_any = origins.iter().any(|origin| origin == "*");
     let cors = Cors::default()

@@ -1,4 +1,5 @@
-//! The emit route: who calls, what they say, and the emitter's answer in the caller's shape (docs/protocol.md §6).
+//! The emit route: checks the tokens and the items of a call, and answers with the results of the emitter
+//! (docs/protocol.md §6).
 
 use super::AppState;
 use super::call;
@@ -35,7 +36,7 @@ pub async fn emit(
     response
 }
 
-/// A call whose caller may make it.
+/// A call with good tokens.
 struct Call {
     project: Arc<str>,
     items: Vec<Item>,
@@ -58,7 +59,7 @@ async fn read_call(
     Ok(Call { project: token.project.to_shared(), items, is_batch })
 }
 
-/// Refuses items whose event the project does not know, or does not let the application emit.
+/// Refuses items whose event is not defined, or which the application may not emit.
 async fn authorize_events(app_state: &AppState, token: &ApiToken, items: &mut [Item]) {
     let application = app_state.authenticator.application(token);
     for item in items {
@@ -81,7 +82,7 @@ async fn check_tokens(app_state: &AppState, request: &HttpRequest, project: &str
     Ok(token)
 }
 
-/// Emits what is in order, and answers each item in its place.
+/// Emits the valid items. The answers have the order of the items.
 async fn answer(app_state: &AppState, batcher: &Addr<EmitBatcher>, call: Call) -> HttpResponse {
     let Call { project, items, is_batch } = call;
     let mut emits = Vec::with_capacity(items.len());
@@ -117,13 +118,13 @@ async fn answer(app_state: &AppState, batcher: &Addr<EmitBatcher>, call: Call) -
     }
 }
 
-/// The result of each emit, in order. Empty where the emitter ended: then their outcome is unknown.
+/// The result of each emit, in order. Empty if the emitter has ended: then the outcome of all is unknown.
 async fn publish(batcher: &Addr<EmitBatcher>, project: Arc<str>, emits: Vec<Emit>) -> Vec<EmitResult> {
     if emits.is_empty() {
         return Vec::new();
     }
     let (answer, results) = oneshot::channel();
-    // A mailbox's own bound is not asked: each connection has one call under way.
+    // `do_send` ignores the limit of the mailbox. The queue is bounded, because each connection has one call under way.
     batcher.do_send(EmitCall { project, emits, answer });
     results.await.unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! The body of an emit call: one emit, or an array of them, each judged alone (docs/protocol.md §6). Event data stays where
-//! it is, a slice of the body.
+//! The body of an emit call: one emit, or an array of emits, each checked on its own (docs/protocol.md §6). Event data
+//! stays a slice of the body.
 
 use super::call::invalid;
 use super::error::HttpError;
@@ -13,19 +13,19 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-/// What may stand around a JSON value (RFC 8259 §2).
-const JSON_SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+/// Insignificant whitespace around a JSON value (RFC 8259 §2).
+const JSON_WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// The longest idempotency key, in bytes.
 const IDEMPOTENCY_KEY_BYTES: usize = 256;
 
-/// One emit, or why it is none.
+/// One emit, or why it is refused.
 pub type Item = Result<Emit, HttpError>;
 
-/// Reads the body of an emit call: its items, of which there may be `most`, and whether they came as an array.
+/// Reads the items of a body, at most `most`, and whether they came as an array.
 pub fn read_emits(body: &Bytes, most: usize, counters: &Counters) -> Result<(Vec<Item>, bool), HttpError> {
     let text = std::str::from_utf8(body).map_err(|_| invalid("the body must be UTF-8"))?;
-    let text = text.trim_matches(JSON_SPACE);
+    let text = text.trim_matches(JSON_WHITESPACE);
     if !text.starts_with('[') {
         return Ok((vec![read_item(text, body)], false));
     }
@@ -44,18 +44,18 @@ pub fn read_emits(body: &Bytes, most: usize, counters: &Counters) -> Result<(Vec
 struct ItemFields<'a> {
     #[serde(borrow)]
     name: Option<&'a RawValue>,
-    #[serde(borrow, rename = "eventData", default, deserialize_with = "even_null")]
+    #[serde(borrow, rename = "eventData", default, deserialize_with = "value_or_null")]
     data: Option<&'a RawValue>,
     #[serde(borrow, rename = "idempotencyKey")]
     idempotency_key: Option<&'a RawValue>,
 }
 
-/// `null` is event data like any other; only its absence is none.
-fn even_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+/// Tells `null`, which is event data like any other, from a missing member.
+fn value_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// Reads one emit; its data stays where it is, in the body.
+/// Reads one emit. Its data stays a slice of the body.
 fn read_item(text: &str, body: &Bytes) -> Item {
     if !text.starts_with('{') {
         return Err(invalid("an emit must be a JSON object"));
@@ -77,7 +77,7 @@ fn read_item(text: &str, body: &Bytes) -> Item {
         },
     };
     let data = data.get().as_bytes();
-    // A slice keeps the whole body alive: worth it only where the data is most of what was sent.
+    // A slice keeps the whole body in memory, so data that is a small part of it is copied.
     let data = if data.len() * 2 < text.len() { Bytes::copy_from_slice(data) } else { body.slice_ref(data) };
     Ok(Emit { event: name.as_ref().into(), data, idempotency_key })
 }

@@ -1,4 +1,4 @@
-//! Errors as every door answers them: one JSON shape, the status beside the code.
+//! Errors as every endpoint answers them: one JSON shape with a status and a code.
 
 use crate::auth::{EventError, TokenError};
 use crate::catalogue::KeyUse;
@@ -9,10 +9,10 @@ use actors::bus::BusError;
 use actors::emitter::EmitError;
 use actors::protocol::codes::ErrorCode;
 
-/// How long a backend waits before it tries again, in seconds.
+/// The value of `Retry-After`, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
-/// An error on its way out: `{"success":false,"statusCode":…,"errors":[{"code":…,"message":…}]}`.
+/// An error answer: `{"success":false,"statusCode":…,"errors":[{"code":…,"message":…}]}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpError {
     pub status: StatusCode,
@@ -21,7 +21,7 @@ pub struct HttpError {
 }
 
 impl HttpError {
-    /// Pairs a status with a code and a sentence that says what to do.
+    /// An error with a message that says what to do.
     pub fn new(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> HttpError {
         HttpError { status, code, message: message.into() }
     }
@@ -31,7 +31,7 @@ impl HttpError {
         HttpError::new(StatusCode::BAD_REQUEST, code, message)
     }
 
-    /// What a request is answered whose header lines end with a line feed alone (RFC 9112 §2.2).
+    /// The answer to a request with a header line that ends with a line feed alone (RFC 9112 §2.2).
     pub fn bare_line_feed() -> HttpError {
         let message = "each header line must end with a carriage return and a line feed";
         HttpError::bad_request(ErrorCode::UnknownMessage, message)
@@ -42,13 +42,13 @@ impl HttpError {
         HttpError::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
     }
 
-    /// What a node that stops answers at every door.
+    /// The answer of a stopping node.
     pub fn stopping() -> HttpError {
-        let message = "the node stops: nothing was done, try again or go to another node";
+        let message = "the node is stopping: nothing was done, try again or use another node";
         HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message)
     }
 
-    /// What a refused token is answered: 401, or 403 for a good token that may not do this.
+    /// The answer to a refused token: 401, or 403 for a good token without the permission.
     pub fn of_token(error: TokenError, token: KeyUse) -> HttpError {
         let status = match error.code() {
             ErrorCode::TokenScope | ErrorCode::ProjectMismatch => StatusCode::FORBIDDEN,
@@ -71,7 +71,7 @@ impl HttpError {
         HttpError::new(status, error.code(), error.to_string())
     }
 
-    /// What an emit of an event that can't be used is answered.
+    /// The answer to an emit of an event that is not defined or not permitted.
     pub fn of_event(error: EventError) -> HttpError {
         let status = match error {
             EventError::Unknown => StatusCode::BAD_REQUEST,
@@ -95,19 +95,19 @@ impl HttpError {
         }
     }
 
-    /// Whether the caller may try the same again, and is told when.
+    /// Whether the caller may send the same again. Then the answer has `Retry-After`.
     pub fn is_retryable(&self) -> bool {
         matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
     }
 
-    /// The headers that go with the status, the body's type among them.
+    /// The headers, the content type among them.
     pub fn headers(&self) -> Vec<(HeaderName, String)> {
         let mut headers = vec![(header::CONTENT_TYPE, "application/json".to_owned())];
         if self.is_retryable() {
             headers.push((header::RETRY_AFTER, RETRY_AFTER_SECONDS.to_string()));
         }
         if self.status == StatusCode::UPGRADE_REQUIRED {
-            // RFC 9110 §15.5.22 and RFC 6455 §4.4: to what, and to which version of it.
+            // RFC 9110 §15.5.22 and RFC 6455 §4.4 require the protocol and its version.
             headers.push((header::UPGRADE, "websocket".to_owned()));
             headers.push((header::SEC_WEBSOCKET_VERSION, "13".to_owned()));
         }
@@ -124,7 +124,7 @@ impl HttpError {
         )
     }
 
-    /// The whole answer as bytes, the last one of its connection, for a peer that no middleware answers.
+    /// The whole answer as bytes, after which the connection is closed. For answers that do not pass the middleware.
     pub fn closing_answer(&self) -> String {
         let (status, body) = (self.status, self.body());
         let (code, reason) = (status.as_u16(), status.canonical_reason().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! How the node is: alive, ready, in numbers.
+//! Health, readiness and metrics of the node, and answers that belong to no other route.
 
 use super::AppState;
 use super::error::HttpError;
@@ -14,7 +14,7 @@ pub async fn live() -> HttpResponse {
     HttpResponse::Ok().json(json!({"status": "ok"}))
 }
 
-/// `GET /readyz`: the node takes clients and tells them everything.
+/// `GET /readyz`: the node accepts clients, and delivers every emit to them.
 pub async fn ready(app_state: web::Data<AppState>) -> HttpResponse {
     if app_state.is_stopping() {
         return HttpError::stopping().response();
@@ -24,13 +24,14 @@ pub async fn ready(app_state: web::Data<AppState>) -> HttpResponse {
         return HttpError::unavailable(ErrorCode::TemporarilyUnavailable, message).response();
     }
     if !app_state.bus_health.is_ready() {
-        let message = "the bus is out of reach: sessions stay, emits are refused";
+        let message = "the bus is not reachable: sessions stay open, emits are refused";
         return HttpError::unavailable(ErrorCode::BusUnavailable, message).response();
     }
     HttpResponse::Ok().json(json!({"status": "ready"}))
 }
 
-/// `GET /metrics`, in the format that the client accepts. The page is written on a blocking thread, as it reads `/proc`.
+/// `GET /metrics`, in the format that the client accepts. The page is written on a blocking thread, as it reads
+/// `/proc`.
 pub async fn metrics(app_state: web::Data<AppState>, request: HttpRequest) -> HttpResponse {
     let format = Accept::parse(&request).map_or(Format::Prometheus, |accept| Format::accepted_by(&accept));
     let page = web::block(move || app_state.metrics.page(format)).await;
@@ -80,15 +81,15 @@ pub async fn upgrade_required() -> HttpResponse {
     HttpError::new(StatusCode::UPGRADE_REQUIRED, ErrorCode::UnknownMessage, message).response()
 }
 
-/// Another method than the one that is allowed at a path (RFC 9110 §15.5.6).
+/// The answer to a method that a path does not support (RFC 9110 §15.5.6).
 pub async fn method_not_allowed(allowed: &'static str) -> HttpResponse {
-    let message = "this path does not take this method: see the protocol page";
+    let message = "this path does not support this method: the header Allow names those that it does";
     let mut response = HttpError::new(StatusCode::METHOD_NOT_ALLOWED, ErrorCode::UnknownMessage, message).response();
     response.headers_mut().insert(header::ALLOW, header::HeaderValue::from_static(allowed));
     response
 }
 
-/// Any other path.
+/// The answer to any other path.
 pub async fn no_route() -> HttpResponse {
-    HttpError::new(StatusCode::NOT_FOUND, ErrorCode::UnknownMessage, "nothing is served at this path").response()
+    HttpError::new(StatusCode::NOT_FOUND, ErrorCode::UnknownMessage, "there is no route at this path").response()
 }

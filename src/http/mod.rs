@@ -4,17 +4,18 @@
 //! | --- | --- |
 //! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node/`) |
 //! | `POST /v1/projects/{project}/events`, `/api/system-api/{project}/emit-event-ws` | [`emit`] |
-//! | `GET /`, `GET /ws` | the product's name; 426 |
+//! | `GET /`, `GET /ws` without an upgrade | [`health`]: name and version; 426 |
 //! | `POST /v1/projects/{project}/disconnect-user`, `revoke-key`, `GET …/keys` | [`admin`] |
 //! | `POST /api/system-api/{project}/disconnect-user-ws`, `revoke-key-ws`, `GET …/list-keys-ws` | [`admin`] |
 //! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
 //! | `GET /try` and its files, unless `http.try_page` is false | [`console`] |
 //!
-//! What comes in is checked here and translated for the actors; what they answer is translated back. No driver is named
-//! in this folder.
+//! This module checks requests and translates them into messages for the actors, and translates their answers back. It
+//! uses no driver of a database or bus.
 
 mod admin;
 mod admission;
+mod authorizer;
 mod bearer;
 mod call;
 pub mod connect;
@@ -28,14 +29,13 @@ mod emit_body;
 mod error;
 mod handshake;
 mod health;
-mod refresh;
 
 pub use admission::{Admission, AdmissionLimits};
+pub use authorizer::NodeAuthorizer;
 pub use connection_limit::{HttpConnection, limit_connections};
 pub use disconnect_replies::DisconnectReplies;
 pub use emit_body::read_emits;
 pub use error::HttpError;
-pub use refresh::NodeAuthorizer;
 
 use crate::auth::Authenticator;
 use crate::catalogue::Catalogue;
@@ -56,7 +56,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The state that all routes share.
 pub struct AppState {
     settings: RwLock<Arc<Settings>>,
-    /// The node's name, as clients are told.
+    /// The node's name, which clients receive in CONNECTED.
     pub node: Arc<str>,
     pub catalogue: Arc<dyn Catalogue>,
     pub authenticator: Arc<Authenticator>,
@@ -78,7 +78,7 @@ pub struct BusHandles {
 }
 
 impl AppState {
-    /// Starts the HTTP server.
+    /// The state of a node that has just started.
     pub fn new(
         settings: Settings,
         node: Arc<str>,
@@ -113,41 +113,41 @@ impl AppState {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts other settings in force. What was read from the old ones at the start stays as it is.
+    /// Applies other settings. What the node read only at its start does not change.
     pub fn replace_settings(&self, settings: Settings) {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
     }
 
-    /// From now on the node says that it is not ready; all else goes on.
+    /// Makes `/readyz` answer 503. Everything else goes on.
     pub fn give_notice(&self) {
         self.is_stopping.store(true, Ordering::Release);
     }
 
-    /// Whether the node stops, or is about to.
+    /// Whether the node is stopping, or has been told to.
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Acquire)
     }
 
-    /// From now on the node is not ready and takes no new session.
+    /// Makes `/readyz` answer 503, and refuses new sessions.
     pub fn drain(&self) {
         self.give_notice();
         self.is_draining.store(true, Ordering::Release);
     }
 
-    /// Whether the node stops, and sends its sessions away.
+    /// Whether the node is stopping and closes its sessions.
     pub fn is_draining(&self) -> bool {
         self.is_draining.load(Ordering::Acquire)
     }
 }
 
-/// The paths of a project's calls: the short one, and the one that API Maker's clients use.
+/// The two paths of each call of a project: the short one, and the one that clients of API Maker use.
 const EMIT: [&str; 2] = ["/v1/projects/{project}/events", "/api/system-api/{project}/emit-event-ws"];
 const DISCONNECT_USER: [&str; 2] =
     ["/v1/projects/{project}/disconnect-user", "/api/system-api/{project}/disconnect-user-ws"];
 const KEYS: [&str; 2] = ["/v1/projects/{project}/keys", "/api/system-api/{project}/list-keys-ws"];
 const REVOKE_KEY: [&str; 2] = ["/v1/projects/{project}/revoke-key", "/api/system-api/{project}/revoke-key-ws"];
 
-/// All routes. Pages of the origins in `http.cors_origins` may make a project's calls.
+/// Configures all routes. Pages of the origins in `http.cors_origins` may make the calls of a project.
 pub fn routes(config: &mut ServiceConfig, http: &HttpSettings) {
     let call = |paths: [&str; 2], method, to| {
         route(&paths, method, to).wrap(cors::layer(&http.cors_origins)).wrap(from_fn(cors::refuse_in_our_shape))
@@ -172,7 +172,7 @@ pub fn routes(config: &mut ServiceConfig, http: &HttpSettings) {
     }
 }
 
-/// One method at a path, and HEAD where that is GET (RFC 9110 §9.3.2); any other is answered 405.
+/// Allows one method at the paths, and HEAD beside GET (RFC 9110 §9.3.2). Any other method is answered 405.
 fn route(paths: &[&str], method: Method, route: Route) -> Resource {
     let (route, allowed) = if method == Method::GET {
         (route.guard(guard::Any(guard::Get()).or(guard::Head())), "GET, HEAD")

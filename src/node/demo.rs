@@ -30,7 +30,8 @@ pub struct DemoText {
 }
 
 impl DemoText {
-    /// Prints the text once the node is ready. If that takes longer than [`GRACE`], prints what the node waits for first.
+    /// Prints the text once the node is ready. If that takes longer than [`GRACE`], prints what the node waits for
+    /// first.
     pub async fn print_when_ready(&self, catalogue: &dyn Catalogue, waits_for: impl Fn() -> Option<String>) {
         let (start, mut has_said, address) = (Instant::now(), false, self.address);
         while let Some(cause) = waits_for() {

@@ -1,7 +1,7 @@
 //! `100 Continue`, sent when a handler begins to read the body, so that a refused client sends none.
 //!
-//! The HTTP library writes it before the handler is asked. It is held back here. If the handler answers without reading
-//! the body, it is never sent.
+//! The HTTP library writes it before the handler runs. This module holds it back. If the handler answers without
+//! reading the body, it is never sent.
 
 use super::flow::ConnectionFlow;
 use std::io;
@@ -10,10 +10,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite as _;
 use tokio::net::TcpStream;
 
-/// As the HTTP library writes it.
+/// The line as the HTTP library writes it.
 const CONTINUE: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What is held back, and what of it is being sent.
+/// A line that is held back or partly sent.
 #[derive(Default)]
 pub(super) struct Continuation {
     is_held: bool,
@@ -21,23 +21,23 @@ pub(super) struct Continuation {
 }
 
 impl Continuation {
-    /// Takes the line from the front of what the library writes; its length, or 0 if it is not there.
+    /// Holds the line back if `bytes`, which the library writes, begins with it. Returns the number of bytes held back.
     pub(super) fn take_from(&mut self, bytes: &[u8]) -> usize {
         if !bytes.starts_with(CONTINUE) {
             self.is_held = false;
             return 0;
         }
-        // An answer right behind it makes it pointless.
+        // If the answer follows directly, the line is not needed.
         self.is_held = bytes.len() == CONTINUE.len();
         CONTINUE.len()
     }
 
-    /// Whether the handler has not said yet whether it reads the body.
+    /// Whether the line is held back because the handler has not begun to read the body.
     pub(super) fn is_held(&self) -> bool {
         self.is_held
     }
 
-    /// Sends what was held back, once the handler reads the body.
+    /// Sends the line once the handler reads the body.
     pub(super) fn poll_send(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! What the routes tell the I/O of their connection.
+//! The state that routes share with the I/O of their connection.
 
 use actix_web::http::header::{self, HeaderMap};
 use std::cell::{Cell, RefCell};
@@ -9,20 +9,20 @@ use std::task::Waker;
 #[derive(Default)]
 pub struct ConnectionFlow {
     requests_under_way: Cell<u32>,
-    /// Bytes of the current request's body that were not handed on yet.
+    /// Bytes of the current request's body that the dispatcher has not received yet.
     body_left: Cell<u64>,
-    /// The current request has a body in chunks, whose length is unknown.
+    /// The current request has a chunked body, whose length is unknown.
     is_chunked: Cell<bool>,
     has_bare_line_feed: Cell<bool>,
-    /// A request began since the last input of a request head.
+    /// A request has begun since the dispatcher last received a part of a head.
     has_begun: Cell<bool>,
     reads_body: Cell<bool>,
-    /// The I/O waits until input is wanted.
+    /// The task of the I/O, if it waits until input is needed.
     waiting: RefCell<Option<Waker>>,
 }
 
 impl ConnectionFlow {
-    /// Counts a request as under way until the returned value is dropped.
+    /// Counts a request as under way until the returned guard is dropped.
     pub(in crate::http) fn begin(self: &Rc<Self>, headers: &HeaderMap) -> UnderWay {
         self.requests_under_way.set(self.requests_under_way.get() + 1);
         self.has_begun.set(true);
@@ -32,7 +32,7 @@ impl ConnectionFlow {
         UnderWay(self.clone())
     }
 
-    /// The handler of the current request reads its body until the returned value is dropped.
+    /// Marks the body of the current request as being read until the returned guard is dropped.
     pub(in crate::http) fn read_body(self: &Rc<Self>) -> ReadsBody {
         self.reads_body.set(true);
         self.wake();
@@ -58,13 +58,13 @@ impl ConnectionFlow {
         self.reads_body.get()
     }
 
-    /// Whether no request has come of the input of the last request head: an answer is the HTTP library's own.
+    /// Whether the last head did not become a request. Then an answer comes from the HTTP library itself.
     pub(super) fn is_without_request(&self) -> bool {
         !self.has_begun.get()
     }
 
-    /// A part of a request head is handed on.
-    pub(super) fn hand_on_head(&self) {
+    /// Notes that the dispatcher receives a part of a head.
+    pub(super) fn note_head(&self) {
         self.has_begun.set(false);
     }
 
@@ -72,11 +72,11 @@ impl ConnectionFlow {
         self.body_left.get()
     }
 
-    pub(super) fn hand_on_body(&self, bytes: u64) {
+    pub(super) fn note_body(&self, bytes: u64) {
         self.body_left.set(self.body_left.get().saturating_sub(bytes));
     }
 
-    /// Wakes the connection's task when input is wanted again.
+    /// Remembers the task to wake when input is needed again.
     pub(super) fn wait(&self, waker: &Waker) {
         let mut waiting = self.waiting.borrow_mut();
         if !waiting.as_ref().is_some_and(|known| known.will_wake(waker)) {
@@ -84,7 +84,7 @@ impl ConnectionFlow {
         }
     }
 
-    /// Input is wanted again.
+    /// Wakes the waiting task.
     pub(super) fn wake(&self) {
         if let Some(waker) = self.waiting.take() {
             waker.wake();
@@ -92,7 +92,7 @@ impl ConnectionFlow {
     }
 }
 
-/// One request under way.
+/// The guard of one request under way.
 pub(in crate::http) struct UnderWay(Rc<ConnectionFlow>);
 
 impl Drop for UnderWay {
@@ -102,7 +102,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// A body that is being read.
+/// The guard of a body that is being read.
 pub(in crate::http) struct ReadsBody(Rc<ConnectionFlow>);
 
 impl Drop for ReadsBody {

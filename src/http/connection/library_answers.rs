@@ -1,15 +1,15 @@
-//! What the HTTP library answers by itself, to input that is no request: a status without a body. The peer is sent our
-//! JSON shape instead.
+//! Replaces the answers that the HTTP library gives by itself to input that is not a valid request. Its answers have no
+//! body; ours have the JSON shape of all errors.
 
 use crate::http::HttpError;
 use actix_web::http::StatusCode;
 use actors::protocol::codes::ErrorCode;
 use bytes::Bytes;
 
-/// Where the status stands in `HTTP/1.1 400 Bad Request`.
+/// The position of the status in `HTTP/1.1 400 Bad Request`.
 const STATUS: std::ops::Range<usize> = 9..12;
 
-/// The answer that replaces the library's own.
+/// The replacement for an answer of the library.
 pub(super) fn replacement(answer: &[u8]) -> Option<Bytes> {
     let (status, message) = match answer.get(STATUS)? {
         b"400" => (StatusCode::BAD_REQUEST, "this is not a valid HTTP/1.1 request"),

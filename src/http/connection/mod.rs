@@ -1,18 +1,18 @@
 //! The I/O of each HTTP connection, in front of the HTTP library's dispatcher.
 //!
 //! The dispatcher (actix-http 3.20) reads all input that the socket has, decodes every request in it, and wakes itself
-//! without end while 128 KiB of input wait behind an answer that the peer does not take. [`PacedStream`] bounds this from
-//! outside: it hands on one request at a time, none while an answer is unwritten, and it closes a connection whose peer
-//! takes no answer for `http.write_timeout_seconds`.
+//! without end while 128 KiB of input wait behind an answer that the peer does not take. [`PacedStream`] prevents this:
+//! it gives the dispatcher one request at a time, and none while an answer is unwritten. It closes a connection whose
+//! peer takes nothing of an answer for `http.write_timeout_seconds`.
 //!
 //! | file | job |
 //! | --- | --- |
-//! | `paced_stream.rs` | the wrapper: when to hand on input, when to give up |
-//! | `library_answers.rs` | what the HTTP library answers by itself, in our shape |
+//! | `paced_stream.rs` | the wrapper: when the dispatcher gets input, when a connection is closed |
+//! | `library_answers.rs` | replaces the HTTP library's own error answers by ours |
 //! | `continuation.rs` | holds `100 Continue` back until a handler reads the body |
-//! | `flow.rs` | what the routes tell the wrapper: a request began, its body's length, it ended |
+//! | `flow.rs` | the state that routes share with the wrapper: a request began, the length of its body, it ended |
 //! | `segments.rs` | finds the end of a request head, and line feeds without a carriage return |
-//! | `write_stall.rs` | how long the peer has taken nothing |
+//! | `write_stall.rs` | measures how long the peer has taken nothing |
 
 mod continuation;
 mod flow;

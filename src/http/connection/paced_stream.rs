@@ -16,30 +16,30 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// The kernel's send buffer of a connection that answers HTTP, in bytes. Left to itself, the kernel lets it grow to
-/// megabytes for a peer that reads nothing.
+/// The kernel's send buffer of an HTTP connection, in bytes. By default the kernel lets it grow to megabytes for a peer
+/// that does not read.
 const KERNEL_SEND_BUFFER_BYTES: usize = 64 * 1024;
 
-/// A socket that hands on one request at a time, and none while an answer is unwritten.
+/// A socket that gives the dispatcher one request at a time, and none while an answer is unwritten.
 pub struct PacedStream {
     socket: TcpStream,
     flow: Rc<ConnectionFlow>,
     counters: Arc<Counters>,
     lines: LineScanner,
-    /// Input behind the current request.
+    /// Input after the current request.
     ahead: BytesMut,
-    /// A request head ended: the dispatcher must look at it before more is handed on.
+    /// A head has ended. The dispatcher must handle it before it gets more.
     is_paused: bool,
     stall: WriteStall,
     continuation: Continuation,
-    /// What is left of an answer that replaces the library's own.
+    /// The unsent rest of an answer that replaces the library's own.
     replacement: Option<Bytes>,
     has_written: bool,
     has_timed_out: bool,
 }
 
 impl PacedStream {
-    /// Wraps a socket whose peer must take its answers within `write_timeout`.
+    /// Wraps a socket. The connection is closed if its peer takes nothing of an answer for `write_timeout`.
     pub fn new(socket: TcpStream, write_timeout: Duration, counters: Arc<Counters>) -> PacedStream {
         PacedStream {
             socket,
@@ -56,12 +56,12 @@ impl PacedStream {
         }
     }
 
-    /// What the connection's requests tell it.
+    /// The state that the connection's requests share with it.
     pub fn flow(&self) -> &Rc<ConnectionFlow> {
         &self.flow
     }
 
-    /// The socket, and the input that was read from it and not handed on.
+    /// The socket, and the input that the dispatcher has not received.
     pub fn into_parts(self) -> (TcpStream, BytesMut) {
         (self.socket, self.ahead)
     }
@@ -76,16 +76,17 @@ impl PacedStream {
         if self.has_timed_out { Err(io::ErrorKind::TimedOut.into()) } else { Ok(()) }
     }
 
-    /// How much of `input` may be handed on now: up to the end of the body, or with the next blank line.
+    /// How many bytes of `input` the dispatcher may get now: up to the end of the body, or up to and with the next
+    /// blank line.
     fn next_piece(&mut self, input: &[u8]) -> usize {
         let body_left = self.flow.body_left();
         if body_left > 0 {
             let length = usize::try_from(body_left).unwrap_or(usize::MAX).min(input.len());
-            self.flow.hand_on_body(length as u64);
+            self.flow.note_body(length as u64);
             self.is_paused = body_left == length as u64;
             return length;
         }
-        self.flow.hand_on_head();
+        self.flow.note_head();
         let end = self.lines.scan(input);
         if end.is_some() {
             self.flow.set_bare_line_feed(self.lines.take_bare_line_feed());
@@ -94,12 +95,12 @@ impl PacedStream {
         end.unwrap_or(input.len())
     }
 
-    /// Writes what the dispatcher answers, or what the peer is sent instead.
+    /// Writes the answer of the dispatcher, or its replacement.
     fn poll_answer(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.continuation.poll_send(cx, &mut self.socket, &self.flow))?;
         let skipped = self.continuation.take_from(bytes);
         if skipped == bytes.len() {
-            // What the socket does not take now goes out with the next read or write.
+            // The rest is sent with the next read or write.
             if let Poll::Ready(sent) = self.continuation.poll_send(cx, &mut self.socket, &self.flow) {
                 sent?;
             }
@@ -119,7 +120,7 @@ impl PacedStream {
         Poll::Ready(Ok(bytes.len()))
     }
 
-    /// Lets the dispatcher work on what it has before it gets more.
+    /// Returns to the dispatcher once, so that it handles its input before it gets more.
     fn poll_pause(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.is_paused = false;
         if self.ahead.is_empty() {
@@ -179,7 +180,7 @@ impl AsyncWrite for PacedStream {
             this.stall.begin(cx);
         } else if this.stall.is_stalled() {
             this.stall.end();
-            // The dispatcher reads before it writes: it has to come back for input.
+            // The dispatcher reads before it writes, so it has to run again.
             this.flow.wake();
         }
         written

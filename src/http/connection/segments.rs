@@ -1,18 +1,18 @@
-//! Splits input at blank lines, so that no piece holds more than one request head.
+//! Splits input at blank lines, so that no piece contains more than one request head.
 //!
-//! The HTTP library parses the head. Here a line is only what ends with a line feed.
+//! The HTTP library parses the heads. Here, a line is anything that ends with a line feed.
 
-/// Reads lines, over as many pieces of input as they come in.
+/// Finds blank lines in input that may arrive in any pieces.
 #[derive(Default)]
 pub(super) struct LineScanner {
-    /// The current line has a byte besides its carriage return.
+    /// The current line has bytes besides its carriage return.
     has_text: bool,
     ends_with_carriage_return: bool,
     has_bare_line_feed: bool,
 }
 
 impl LineScanner {
-    /// The length up to and with the next blank line; `None` if the bytes hold none.
+    /// The length up to and with the next blank line, or `None` if there is none.
     pub(super) fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut start = 0;
         for at in memchr::memchr_iter(b'\n', bytes) {
@@ -30,7 +30,7 @@ impl LineScanner {
         None
     }
 
-    /// Whether a line ended with a line feed alone since the last call of this.
+    /// Whether a line has ended with a line feed alone since the last call.
     pub(super) fn take_bare_line_feed(&mut self) -> bool {
         std::mem::take(&mut self.has_bare_line_feed)
     }
@@ -47,7 +47,7 @@ impl LineScanner {
 mod tests {
     use super::*;
 
-    /// The lengths of the segments of `input`, handed over in pieces of `size` bytes, each with its bare line feeds.
+    /// The segments of `input` in pieces of `size` bytes: their lengths, and whether they have bare line feeds.
     fn segments(input: &[u8], size: usize) -> Vec<(usize, bool)> {
         let (mut scanner, mut found, mut length) = (LineScanner::default(), Vec::new(), 0);
         for mut piece in input.chunks(size) {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_ends_with_its_blank_line_however_the_input_is_cut() {
+    fn a_segment_ends_with_its_blank_line_in_pieces_of_any_size() {
         let input = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n\r\nGET /\nHost: b\r\n\r\nrest";
         for size in 1..=input.len() {
             assert_eq!(segments(input, size), [(27, false), (2, false), (17, true)], "in pieces of {size}");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_line_may_end_with_a_line_feed_alone_and_is_one_itself() {
+    fn a_line_feed_alone_ends_a_blank_line_and_is_reported() {
         assert_eq!(segments(b"a\r\n\n", 1), [(4, true)]);
         assert_eq!(segments(b"a\r\n\r\r\nb\r\n\r\n", 2), [(11, false)]);
     }

@@ -1,4 +1,4 @@
-//! How long the peer of a connection has taken nothing of its answer.
+//! Measures how long the peer of a connection has taken nothing of its answer.
 
 use std::future::Future as _;
 use std::pin::Pin;
@@ -6,12 +6,12 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// The dispatcher closes connections that are idle for five seconds, and takes one with an unwritten answer for idle. It
-/// starts that time anew whenever it runs, so a stalled connection is woken this often.
+/// How often the task of a stalled connection is woken. The dispatcher closes connections that are idle for five
+/// seconds, and counts one with an unwritten answer as idle. It restarts this timer whenever it runs.
 const TICK: Duration = Duration::from_secs(1);
 
-/// A write that the socket did not take. The socket takes more once the peer has read about a third of the kernel's send
-/// buffer: fewer bytes are no progress.
+/// The timer of a write that the socket does not take. The socket takes more once the peer has read about a third of
+/// the kernel's send buffer. Fewer bytes do not count as progress.
 pub(super) struct WriteStall {
     timeout: Duration,
     stalled: Option<Stalled>,
@@ -27,27 +27,27 @@ impl WriteStall {
         WriteStall { timeout, stalled: None }
     }
 
-    /// Whether an answer waits for the peer.
+    /// Whether a write waits for the peer.
     pub(super) fn is_stalled(&self) -> bool {
         self.stalled.is_some()
     }
 
-    /// The socket took bytes.
+    /// Stops the timer, because the socket took bytes.
     pub(super) fn end(&mut self) {
         self.stalled = None;
     }
 
-    /// The socket took nothing: wakes the task now and then until it does.
+    /// Starts the timer, because the socket took nothing. It wakes the task every [`TICK`].
     pub(super) fn begin(&mut self, cx: &mut Context<'_>) {
         if self.stalled.is_none() {
             let tick = Box::pin(sleep(TICK.min(self.timeout)));
             self.stalled = Some(Stalled { since: Instant::now(), tick });
         }
-        // A tick that is over wakes the task at once, which then looks at the time.
+        // Registers the task with the timer.
         let _ = self.poll_timeout(cx);
     }
 
-    /// Whether the peer has taken nothing for the whole time.
+    /// Whether the peer has taken nothing for the whole timeout.
     pub(super) fn poll_timeout(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(stalled) = &mut self.stalled else { return false };
         while let Poll::Ready(()) = stalled.tick.as_mut().poll(cx) {

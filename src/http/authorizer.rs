@@ -1,5 +1,7 @@
-//! What an open session asks: new tokens (REFRESH), judged as at the handshake and against whom the session belongs to;
-//! and events (REGISTER), judged by what its project knows.
+//! Answers the hub's questions about open sessions: may a session use new tokens (REFRESH), and may it subscribe to
+//! these events (REGISTER)?
+//!
+//! New tokens are verified as at the handshake, and must be of the same project and user.
 
 use super::AppState;
 use super::connect::{api_grant, user_grant};
@@ -12,7 +14,7 @@ use actors::protocol::messages::ErrorBody;
 use actors::session::{RefreshRequest, RefreshResult, Refreshed};
 use futures::future::LocalBoxFuture;
 
-/// Judges what sessions ask, with the node's [`AppState`].
+/// The authorizer of this node's hubs.
 pub struct NodeAuthorizer(pub web::Data<AppState>);
 
 impl Authorizer for NodeAuthorizer {
@@ -58,7 +60,10 @@ async fn verify_tokens(app_state: &AppState, request: RefreshRequest) -> Refresh
     if let Some(text) = &request.user_token {
         let token = app_state.authenticator.verify_user(text, &project).await.map_err(refused(KeyUse::User))?;
         if app_state.admission.user(project.as_str(), &token.subject) != request.user {
-            return Err(ErrorBody::new(ErrorCode::TokenInvalid, "user token: of another user, open a new connection"));
+            return Err(ErrorBody::new(
+                ErrorCode::TokenInvalid,
+                "user token: it is of another user, open a new connection",
+            ));
         }
         refreshed.user = Some(user_grant(app_state, &token));
     }

@@ -1,22 +1,22 @@
-//! Which values of a setting make sense. Every number has a lower and an upper bound, so that a slip of the finger is
-//! refused at the start and not met as a strange failure later.
+//! Checks the values of settings. Every number has a lower and an upper bound, so that a typo is refused at the start
+//! and does not cause a strange failure later.
 
 use std::ops::RangeInclusive;
 
 use super::{MongodbSettings, Problem, RedisSettings, Settings};
 
-/// The most sessions that a setting may ask for: more than a machine has ever held.
-const SESSIONS: u64 = 10_000_000;
+/// Upper bound of every limit of sessions: more than a machine has ever held.
+const MAX_SESSIONS: u64 = 10_000_000;
 
-/// 16 MiB, where a message of JSON stops being one.
+/// Upper bound of every limit of JSON texts: 16 MiB.
 const MAX_JSON_BYTES: u64 = 16 << 20;
 
-/// The longest name of a database that every MongoDB takes, hosted ones too.
+/// The longest name of a database that every MongoDB accepts, including hosted ones.
 const DATABASE_NAME_BYTES: usize = 38;
-/// The longest prefix of channels and keys: each of them repeats it.
+/// The longest prefix of channels and keys. Each of them repeats it.
 const PREFIX_BYTES: usize = 64;
 
-/// A number, by its `section.key`, with what it may be.
+/// The value of a number and its allowed range.
 pub(super) struct Bound {
     pub(super) key: &'static str,
     value: u64,
@@ -24,7 +24,7 @@ pub(super) struct Bound {
 }
 
 impl Settings {
-    /// Judges the values. Empty where all is well; otherwise every problem names its `section.key`.
+    /// Checks the values. Every problem names its `section.key`.
     pub fn validate(&self) -> Vec<Problem> {
         let mut problems: Vec<Problem> = self.numbers().into_iter().filter_map(Bound::check).collect();
         problems.extend(self.check_texts());
@@ -32,7 +32,7 @@ impl Settings {
         problems
     }
 
-    /// Every setting that is a number.
+    /// Every setting that is a number, with its bounds.
     pub(super) fn numbers(&self) -> Vec<Bound> {
         let Settings { http, catalogue, auth, session, limits, shutdown, .. } = self;
         vec![
@@ -50,9 +50,9 @@ impl Settings {
             bound("limits.subscriptions", limits.subscriptions as u64, 1..=10_000),
             bound("limits.messages_per_second", limits.messages_per_second.into(), 1..=1_000_000),
             bound("limits.register_milliseconds", limits.register_milliseconds.into(), 1..=60_000),
-            bound("limits.sessions", limits.sessions as u64, 0..=SESSIONS),
-            bound("limits.sessions_per_user", limits.sessions_per_user as u64, 0..=SESSIONS),
-            bound("limits.sessions_per_address", limits.sessions_per_address as u64, 0..=SESSIONS),
+            bound("limits.sessions", limits.sessions as u64, 0..=MAX_SESSIONS),
+            bound("limits.sessions_per_user", limits.sessions_per_user as u64, 0..=MAX_SESSIONS),
+            bound("limits.sessions_per_address", limits.sessions_per_address as u64, 0..=MAX_SESSIONS),
             bound("limits.emit_bytes", limits.emit_bytes as u64, 1_024..=MAX_JSON_BYTES),
             bound("limits.emit_batch", limits.emit_batch as u64, 1..=10_000),
             bound("limits.emits_per_second", limits.emits_per_second.into(), 0..=10_000_000),
@@ -79,7 +79,8 @@ impl Settings {
         problems
     }
 
-    /// Invariant: the longest emit fits into a session's send buffer and into the queue, or it could never be told.
+    /// Invariant: the longest emit fits into a session's send buffer and into the queue. Otherwise it could never be
+    /// delivered.
     fn check_combinations(&self) -> Vec<Problem> {
         let emit_bytes = self.limits.emit_bytes;
         [
@@ -132,7 +133,7 @@ fn bound(key: &'static str, value: u64, allowed: RangeInclusive<u64>) -> Bound {
     Bound { key, value, allowed }
 }
 
-/// The problems among checks: whether it is good, the key, and what to say where it is not.
+/// The problems of checks. A check has its result, the key, and the cause to report on failure.
 fn failed_checks(checks: [(bool, &'static str, String); 2]) -> Vec<Problem> {
     let wrong = checks.into_iter().filter(|(is_good, ..)| !is_good);
     wrong.map(|(_, key, cause)| out_of_bounds(key, cause)).collect()
@@ -155,7 +156,7 @@ fn check_origins<'a>(
     })
 }
 
-/// Whether the text is an origin as it stands in the header `Origin` (RFC 6454, section 6.2), or the opaque `null`.
+/// Whether the text is an origin as in the header `Origin` (RFC 6454, section 6.2), or the opaque `null`.
 fn is_origin(text: &str) -> bool {
     if text == "null" {
         return true;

@@ -1,10 +1,10 @@
-//! The settings that are more than a number or a text: what can be chosen, and how a choice is read.
+//! Settings with a type of their own: choices between names, and the address to listen on.
 
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-/// Defines a setting whose value is one of a few names, and reads it from a name.
+/// Defines a setting whose value is one of a few names.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
@@ -48,7 +48,7 @@ choice! {
 }
 
 choice! {
-    /// The shape of a log line.
+    /// The format of a log line.
     LogFormat {
         /// For people: time, level, target, message, `key=value`.
         Text = "text",
@@ -68,7 +68,7 @@ choice! {
     }
 }
 
-/// Reads an address to listen on. Host names are refused: what they resolve to may change, and may be many.
+/// Reads an address to listen on. Host names are refused, because they can resolve to several and changing addresses.
 pub fn bind_address<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SocketAddr, D::Error> {
     let text = String::deserialize(deserializer)?;
     text.parse().map_err(|_| {
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_written_as_they_are_read() {
+    fn a_kind_is_written_with_the_name_it_is_read_from() {
         for kind in [CatalogueKind::Embedded, CatalogueKind::Mongodb] {
             let written = serde_json::to_value(kind).unwrap();
             assert_eq!(serde_json::from_value::<CatalogueKind>(written).unwrap(), kind);
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kind_is_refused_naming_what_exists() {
+    fn the_error_for_an_unknown_kind_lists_the_known_ones() {
         let refused = CatalogueKind::try_from("mongo".to_owned()).unwrap_err();
         assert_eq!(refused, r#"must be one of "embedded", "mongodb", not "mongo""#);
         assert!(BusKind::try_from("nats".to_owned()).unwrap_err().contains(r#""local", "redis""#));

@@ -1,7 +1,8 @@
-//! Puts the three sources of settings together: the defaults, a file, the environment. Later ones win, key by key.
+//! Merges the three sources of settings: the defaults, a file, the environment. Each overrides those before it, key by
+//! key.
 //!
-//! Everything that is wrong is found in one go: each override is tried alone on the defaults, so that one bad value
-//! does not hide the next.
+//! All problems are found at once: each override is tried alone on the defaults, so one bad value does not hide
+//! another.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,11 +18,11 @@ use super::{Problem, Problems, Settings};
 /// The settings file that is compiled in.
 pub const DEFAULTS: &str = include_str!("../../config/default.toml");
 
-/// Settings that passed every check, with where each overridden key comes from.
+/// Settings that passed every check, with the source of each overridden key.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     pub settings: Settings,
-    /// By `section.key`; a key that is not here has its default.
+    /// By `section.key`. A key that is missing here has its default.
     overridden: BTreeMap<String, Source>,
 }
 
@@ -33,11 +34,11 @@ struct Override {
 }
 
 impl Loaded {
-    /// Loads the settings. `environment` holds names and values; names that don't begin with `CARILLON__` are ignored,
+    /// Loads the settings. `environment` holds names and values. Names that do not begin with `CARILLON__` are ignored,
     /// unless they are a setting with single underscores.
     ///
     /// # Errors
-    /// Everything that is wrong with the file, the variables and the values together.
+    /// All problems of the file, the variables and the values.
     pub fn from(
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -73,19 +74,19 @@ impl Loaded {
     /// # Errors
     /// As [`Loaded::from`].
     pub fn from_process(file: Option<&Path>) -> Result<Self, Problems> {
-        // A variable that is not UTF-8 is no reason to stop, unless it is one of ours: `parse_as` then refuses its value.
+        // A variable that is not UTF-8 is a problem only if it is one of ours: `parse_as` refuses its value.
         let environment = std::env::vars_os()
             .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()));
         Self::from(file, environment)
     }
 
-    /// Where the value of `section.key` comes from.
+    /// The source of the value of `section.key`.
     pub fn source(&self, key: &str) -> &Source {
         self.overridden.get(key).unwrap_or(&Source::Default)
     }
 }
 
-/// The known keys, by `section.key`, with the default that tells what kind of value each holds.
+/// The known keys, by `section.key`. The default of each defines the type of its value.
 struct Known(BTreeMap<String, Value>);
 
 impl Known {
@@ -135,7 +136,7 @@ impl Known {
         }
     }
 
-    /// A variable such as `CARILLON_HTTP_BIND`, whose double underscores were written as single ones.
+    /// The problem of a variable such as `CARILLON_HTTP_BIND`, with single underscores in place of double ones.
     fn misspelled_variable(&self, variable: String) -> Option<Problem> {
         let with_single = |name: &str| name.replace("__", "_");
         let name = with_single(&variable);
@@ -153,7 +154,7 @@ impl Known {
     }
 }
 
-/// The settings of the compiled-in file alone.
+/// The settings of the compiled-in file.
 pub(super) fn defaults() -> Settings {
     apply(&[]).expect("the compiled-in defaults are settings")
 }
@@ -167,7 +168,7 @@ fn read_file(path: &Path) -> Result<config::Map<String, Value>, Problem> {
         .map_err(|error| Problem::NotToml { file: file(), cause: one_line(&error.to_string()) })
 }
 
-/// The position and the cause out of an error of the TOML parser, which draws the line in question between them.
+/// The position and the cause in an error of the TOML parser, without the excerpt of the file between them.
 fn one_line(error: &str) -> String {
     let mut lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
     match (lines.next(), lines.next_back()) {
@@ -176,8 +177,8 @@ fn one_line(error: &str) -> String {
     }
 }
 
-/// Every value with its `section.key` or `section.section.key`, in order. What stands outside of a section, or nested
-/// deeper than that, keeps its name and is refused as an unknown key or a wrong kind of value.
+/// Every value with its `section.key` or `section.section.key`, in order. A value outside a section, or nested deeper
+/// than that, keeps its name and is refused later as an unknown key or as a value of the wrong type.
 fn flatten(sections: config::Map<String, Value>) -> BTreeMap<String, Value> {
     let mut values = BTreeMap::new();
     for (section, value) in sections {
@@ -188,7 +189,7 @@ fn flatten(sections: config::Map<String, Value>) -> BTreeMap<String, Value> {
     values
 }
 
-/// A section's keys, each behind the section's name; what is no section stays as it is.
+/// The keys of a section, each with the section's name in front. A value that is not a section is returned unchanged.
 fn keys_of(name: String, value: Value) -> Vec<(String, Value)> {
     match value.kind {
         ValueKind::Table(keys) => keys.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)).collect(),

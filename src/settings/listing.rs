@@ -1,10 +1,10 @@
-//! Writes the settings in force as TOML, each with its source.
+//! Lists settings: as values by their keys, and as TOML with the source of each.
 
 use super::{Loaded, Settings};
 use std::collections::BTreeMap;
 
 impl Settings {
-    /// The keys, as `section.key`, whose values differ in `other`.
+    /// The keys (`section.key`) whose values differ in `other`.
     pub fn changed_keys(&self, other: &Settings) -> Vec<String> {
         let (ours, theirs) = (self.values_with_secrets(), other.values_with_secrets());
         ours.into_iter().filter(|(key, value)| theirs.get(key) != Some(value)).map(|(key, _)| key).collect()
@@ -27,7 +27,7 @@ impl Settings {
         values
     }
 
-    /// The same with whole addresses, to compare them. Nothing of it may be shown.
+    /// Every value by its `section.key`, including passwords. They are for comparisons and must never be shown.
     fn values_with_secrets(&self) -> BTreeMap<String, toml::Value> {
         let secrets = [
             ("catalogue.mongodb.uri", self.catalogue.mongodb.uri.expose()),
@@ -40,8 +40,8 @@ impl Settings {
 }
 
 impl Loaded {
-    /// Every key with its value and, as a comment, its source. What comes out is a settings file that says the same, but
-    /// for the passwords in it: they are hidden.
+    /// Every key with its value and, as a comment, its source. The result is an equivalent settings file, except that
+    /// passwords are hidden.
     pub fn to_toml(&self) -> String {
         let sections = toml::Table::try_from(&self.settings).expect("settings are tables of plain values");
         let mut text = String::new();
@@ -49,7 +49,7 @@ impl Loaded {
         text
     }
 
-    /// The sections in `sections`, named behind `parent`. They nest as deep as the struct [`super::Settings`] does.
+    /// Writes `sections`, whose names begin with `parent`, and the sections nested in them.
     fn write_sections(&self, parent: &str, sections: &toml::Table, text: &mut String) {
         for (section, keys) in sections {
             let Some(keys) = keys.as_table() else { continue };

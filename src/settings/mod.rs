@@ -1,8 +1,8 @@
-//! What an operator can set: `config/default.toml`, overridden by a file, overridden by the environment.
+//! The settings: `config/default.toml`, overridden by a file, overridden by the environment.
 //!
-//! This module holds the shape; `layers` puts the three sources together, `bounds` judges the values and
-//! `kinds` names what can be chosen. It must never know who uses a setting, and never touches the network.
-//! The comments of `config/default.toml` are the reference of each key: meaning, unit, bounds.
+//! This file defines their structure. `layers` merges the three sources, `bounds` checks the values, and `kinds` lists
+//! the values of settings that are a choice. This module does not know which code uses a setting, and does not use the
+//! network. The comments of `config/default.toml` are the reference for each key: meaning, unit, bounds.
 
 mod bounds;
 mod kinds;
@@ -27,10 +27,10 @@ pub use problem::{Problem, Problems};
 pub use secret_url::SecretUrl;
 pub use source::Source;
 
-/// The most worker threads, which is the server's own bound.
+/// The maximum number of worker threads. It is the limit of the HTTP server.
 const MAX_WORKERS: usize = 512;
 
-/// Everything that can be set, a struct for each section.
+/// All settings, with one struct for each section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -49,24 +49,24 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HttpSettings {
-    /// The address and port to listen on; port 0 picks a free one.
+    /// The address and port to listen on. Port 0 picks a free port.
     #[serde(deserialize_with = "kinds::bind_address")]
     pub bind: SocketAddr,
-    /// Worker threads; 0 is one for each CPU ([`HttpSettings::worker_count`] resolves it).
+    /// Worker threads. 0 means one for each CPU ([`HttpSettings::worker_count`] resolves it).
     pub workers: usize,
-    /// The origins whose pages may open a WebSocket; empty allows any.
+    /// Origins whose pages may open a WebSocket. An empty list allows every origin.
     pub allowed_origins: Vec<String>,
-    /// The origins whose pages may call the HTTP API (CORS); empty allows none, `*` any.
+    /// Origins whose pages may call the HTTP API (CORS). An empty list allows none, `*` allows every origin.
     pub cors_origins: Vec<String>,
     /// Whether the node serves the try page, `/try`.
     pub try_page: bool,
     /// Connections that may wait to be accepted.
     pub backlog: u32,
-    /// The longest time in which a peer may take nothing of its HTTP answer, in seconds.
+    /// How long a peer may read nothing of its HTTP answer, in seconds.
     pub write_timeout_seconds: u64,
 }
 
-/// `[data]`: where the node keeps its files.
+/// `[data]`: where the node stores its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DataSettings {
@@ -74,17 +74,17 @@ pub struct DataSettings {
     pub dir: PathBuf,
 }
 
-/// `[catalogue]`: where projects and their keys come from.
+/// `[catalogue]`: where projects and their keys are stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogueSettings {
-    /// Which catalogue keeps them.
+    /// The kind of catalogue.
     pub kind: CatalogueKind,
-    /// How old a cached answer may get, in seconds.
+    /// How long an answer of the catalogue is cached, in seconds.
     pub cache_seconds: u64,
-    /// Whether the first start on an empty catalogue makes the project `demo`.
+    /// Whether the first start on an empty catalogue creates the project `demo`.
     pub demo: bool,
-    /// Where the catalogue of kind `mongodb` is.
+    /// For the kind `mongodb`.
     pub mongodb: MongodbSettings,
 }
 
@@ -94,7 +94,7 @@ pub struct CatalogueSettings {
 pub struct MongodbSettings {
     /// The connection string.
     pub uri: SecretUrl,
-    /// The database's name.
+    /// The name of the database.
     pub database: String,
 }
 
@@ -102,9 +102,9 @@ pub struct MongodbSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BusSettings {
-    /// Which bus carries them.
+    /// The kind of bus.
     pub kind: BusKind,
-    /// Where the bus of kind `redis` is.
+    /// For the kind `redis`.
     pub redis: RedisSettings,
 }
 
@@ -112,69 +112,70 @@ pub struct BusSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RedisSettings {
-    /// Its address, with user, password and database.
+    /// The address, with user, password and database.
     pub url: SecretUrl,
-    /// What every channel and key of this deployment begins with.
+    /// The prefix of every channel and key of this deployment.
     pub prefix: String,
 }
 
-/// `[auth]`: how tokens are judged.
+/// `[auth]`: how tokens are verified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AuthSettings {
-    /// How far clocks may differ for `exp` and `nbf`, in seconds.
+    /// Allowed difference of clocks for `exp` and `nbf`, in seconds.
     pub leeway_seconds: u64,
 }
 
-/// `[session]`: the life of one WebSocket.
+/// `[session]`: the times and buffers of a WebSocket session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SessionSettings {
     /// How often a session is pinged, in seconds.
     pub ping_seconds: u64,
-    /// Bytes of memory that the unsent frames of a session may hold before it is closed `4430`. One emit may exceed it.
+    /// Maximum unsent bytes per session, before it is closed with 4430. A single emit may exceed it.
     pub send_buffer_bytes: usize,
-    /// The kernel's send buffer of each connection, in bytes as `SO_SNDBUF` takes them; 0 leaves it to the kernel.
+    /// The kernel's send buffer for each connection, in bytes, as for `SO_SNDBUF`. 0 leaves the size to the kernel.
     pub kernel_send_buffer_bytes: usize,
-    /// How long the connection may take nothing while frames wait, before the session is closed `4430`, in seconds.
+    /// How long a connection may take nothing while frames wait, in seconds. After that the session is closed with
+    /// 4430.
     pub write_timeout_seconds: u64,
     /// How long a peer has to answer our close frame, in seconds.
     pub close_seconds: u64,
 }
 
-/// `[limits]`: what one session, user, address, project and node may use.
+/// `[limits]`: limits of a session, a user, an address, a project and the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitSettings {
-    /// The longest message of a client, in bytes.
+    /// Maximum size of a client's message in bytes.
     pub message_bytes: usize,
-    /// Subscriptions of one session.
+    /// Maximum subscriptions per session.
     pub subscriptions: usize,
-    /// Messages a second of one session.
+    /// Maximum messages per second from one session.
     pub messages_per_second: u32,
-    /// What REGISTERs of one session may take of a processor in a second, in milliseconds.
+    /// Maximum processor time per second for the REGISTER messages of one session, in milliseconds.
     pub register_milliseconds: u32,
-    /// Sessions of the node; 0 is what open files allow.
+    /// Maximum sessions of the node. 0 means as many as open files allow.
     pub sessions: usize,
-    /// Sessions of one user on the node; 0 is no limit.
+    /// Maximum sessions of one user on the node. 0 means no limit.
     pub sessions_per_user: usize,
-    /// Sessions of one address on the node; 0 is no limit.
+    /// Maximum sessions from one address on the node. 0 means no limit.
     pub sessions_per_address: usize,
-    /// The longest body of an emit request, in bytes.
+    /// Maximum body of an emit request in bytes.
     pub emit_bytes: usize,
-    /// Items in one emit request.
+    /// Maximum items of an emit request.
     pub emit_batch: usize,
-    /// Emits a second of one project on the node; 0 is no limit.
+    /// Maximum emits per second of one project on the node. 0 means no limit.
     pub emits_per_second: u32,
-    /// Idempotency keys that the node remembers.
+    /// Maximum idempotency keys that the node remembers.
     pub idempotency_keys: usize,
-    /// Idempotency keys of one project that the node remembers.
+    /// Maximum idempotency keys of one project that the node remembers.
     pub idempotency_keys_per_project: usize,
     /// How long an idempotency key is remembered, in seconds.
     pub idempotency_seconds: u64,
-    /// Event data on its way to the node's sessions, in bytes; publishing waits past it.
+    /// Maximum bytes of event data on the way from the bus to the node's sessions.
     pub queued_bytes: usize,
-    /// How much of the memory TCP may be given as clients come, in percent; 0 leaves it as it is.
+    /// The part of the memory that the node may allow TCP to use, in percent. 0 leaves TCP's limit unchanged.
     pub tcp_memory_percent: u8,
 }
 
@@ -182,31 +183,31 @@ pub struct LimitSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShutdownSettings {
-    /// How long a node that is told to stop goes on, not ready, before it does, in seconds.
+    /// How long a node goes on after a stop signal, while it says that it is not ready, in seconds.
     pub notice_seconds: u64,
-    /// How long a stopping node then has, in seconds.
+    /// How long the node then has to stop, in seconds.
     pub seconds: u64,
 }
 
-/// `[log]`: what the node logs, and how.
+/// `[log]`: the format and the level of the log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogSettings {
-    /// The shape of a line.
+    /// The format of a line.
     pub format: LogFormat,
-    /// The least severe level that is logged. The environment variable `RUST_LOG` wins over it.
+    /// The least severe level that is logged. The environment variable `RUST_LOG` takes precedence.
     pub level: LogLevel,
 }
 
 impl Default for Settings {
-    /// The settings of `config/default.toml` alone.
+    /// The settings of `config/default.toml`.
     fn default() -> Self {
         layers::defaults()
     }
 }
 
 impl HttpSettings {
-    /// The number of worker threads: the setting, or the number of CPUs where it is 0.
+    /// The number of worker threads: the setting, or the number of CPUs if it is 0.
     pub fn worker_count(&self) -> usize {
         match self.workers {
             0 => std::thread::available_parallelism().map_or(1, usize::from).min(MAX_WORKERS),

@@ -1,16 +1,17 @@
-//! Which known name somebody meant who wrote an unknown one.
+//! Suggests a known name for an unknown one.
 
-/// The one of `known` that is most like `name`; for a key that stands in the wrong section, the key of that name elsewhere.
+/// The name in `known` that is most similar to `name`. For a key in the wrong section, it is the same key in its
+/// section.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> &'a str {
     let (_, nearest) = known.fold((-1.0, ""), |best, candidate| {
-        let likeness = likeness(name, candidate);
-        if likeness > best.0 { (likeness, candidate) } else { best }
+        let similarity = similarity(name, candidate);
+        if similarity > best.0 { (similarity, candidate) } else { best }
     });
     nearest
 }
 
-/// From 0 (nothing in common) to 1 (equal, but for the section).
-fn likeness(name: &str, candidate: &str) -> f64 {
+/// From 0 (nothing in common) to 1 (equal except for the section).
+fn similarity(name: &str, candidate: &str) -> f64 {
     if last_segment(name) == last_segment(candidate) {
         return 1.0;
     }
@@ -28,7 +29,7 @@ mod tests {
     const KNOWN: [&str; 4] = ["http.bind", "http.workers", "session.ping_seconds", "limits.sessions"];
 
     #[test]
-    fn a_typing_mistake_leads_to_the_key_it_resembles() {
+    fn a_typo_leads_to_the_most_similar_key() {
         assert_eq!(nearest("http.bnid", KNOWN.into_iter()), "http.bind");
         assert_eq!(nearest("htpp.worker", KNOWN.into_iter()), "http.workers");
     }

@@ -1,10 +1,10 @@
-//! What can be wrong with settings, in words that say where to look.
+//! The problems of settings. Each message says where the problem is.
 
 use std::fmt;
 
 use super::Source;
 
-/// One thing that is wrong. Its text is one line and, where it is about a key, begins with `section.key`.
+/// One problem. Its text is one line, which begins with `section.key` if the problem is about a key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
     /// The file cannot be read.
@@ -16,20 +16,20 @@ pub enum Problem {
     /// No such section or key.
     #[error("{}: no such key ({from}), did you mean {nearest}?", .key.escape_debug())]
     UnknownKey { key: String, nearest: String, from: Source },
-    /// A variable that would be a setting if its underscores were doubled.
+    /// The variable would be a setting if its underscores were doubled.
     #[error(
         "{variable}: no such variable, did you mean {meant}? (two underscores before the section and before the key)"
     )]
     SingleUnderscore { variable: String, meant: String },
-    /// The value cannot be read as what the key holds.
+    /// The value is not of the key's type.
     #[error("{key}: {cause} ({from})")]
     Malformed { key: String, cause: String, from: Source },
-    /// The value can be read, but is outside the bounds of its key.
+    /// The value is outside the bounds of its key.
     #[error("{key}: {cause}")]
     OutOfBounds { key: &'static str, cause: String },
 }
 
-/// All that is wrong, never empty. Its text has one line for each problem.
+/// All problems, never empty. The text has one line for each problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct Problems(pub Vec<Problem>);
 

@@ -1,27 +1,27 @@
-//! An address that may hold a password: shown without it, wherever it is shown.
+//! An address that may hold a password, which is never shown.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
-/// What stands for a password.
+/// Shown in place of a password.
 const HIDDEN: &str = "***";
 
-/// A URL with, perhaps, a password. Only [`expose`](Self::expose) gives it whole.
+/// A URL that may hold a password. Only [`expose`](Self::expose) returns the password.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct SecretUrl(String);
 
 impl SecretUrl {
-    /// The URL with its password: for the driver that connects, for nothing that is written anywhere.
+    /// The URL with its password. It is for the driver that connects and must never be written anywhere.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The URL with `***` for the password, and for what is secret among its parameters.
+    /// The URL with `***` in place of the password and of secret parameters.
     pub fn masked(&self) -> String {
         let (address, parameters) = match self.0.split_once('?') {
-            // A password that holds a bare `?` is malformed, and hidden all the same.
+            // A password with an unescaped `?` is malformed, but must be hidden too.
             Some((address, rest)) if !rest.contains('@') || address.contains('@') => (address, Some(rest)),
             _ => (self.0.as_str(), None),
         };
@@ -40,7 +40,8 @@ impl From<&str> for SecretUrl {
     }
 }
 
-/// Hides what stands between the first `:` behind the scheme and the last `@`: rather too much than a part of a password.
+/// Hides everything between the first `:` after the scheme and the last `@`. It rather hides too much than to show a
+/// part of a password.
 fn mask_password(address: &str) -> String {
     let user_at = address.find("://").map_or(0, |at| at + "://".len());
     let Some(end) = address.rfind('@').filter(|end| *end >= user_at) else { return address.to_owned() };
@@ -50,7 +51,8 @@ fn mask_password(address: &str) -> String {
     }
 }
 
-/// Hides parameters such as `tlsCertificateKeyFilePassword` and `authMechanismProperties` (which may hold a session's token).
+/// Hides parameters such as `tlsCertificateKeyFilePassword` and `authMechanismProperties`, which may hold a session
+/// token.
 fn mask_parameter(parameter: &str) -> String {
     match parameter.split_once('=') {
         Some((name, _)) if is_secret(name) => format!("{name}={HIDDEN}"),
@@ -77,7 +79,7 @@ impl fmt::Display for SecretUrl {
     }
 }
 
-/// Without the password: what is serialized is shown.
+/// Without the password, because serialized settings are shown.
 impl Serialize for SecretUrl {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.masked())
@@ -120,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_is_exposed_whole() {
+    fn expose_returns_the_url_with_its_password() {
         let url: SecretUrl = serde_json::from_value("mongodb://ann:secret@a".into()).unwrap();
         assert_eq!(url.expose(), "mongodb://ann:secret@a");
     }

@@ -1,13 +1,13 @@
-//! Where the value of a setting comes from, and how a key is called in the environment.
+//! The sources of settings, and the names of environment variables.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// What the names of our environment variables begin with. With one underscore only, the variables that Kubernetes
-/// sets for a service named `carillon` would be taken for settings.
+/// The prefix of our environment variables. With a single underscore, the variables that Kubernetes sets for a service
+/// named `carillon` would be mistaken for settings.
 pub const PREFIX: &str = "CARILLON__";
 
-/// Where the value of a key comes from.
+/// The source of a setting's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// `config/default.toml`.
@@ -19,7 +19,7 @@ pub enum Source {
 }
 
 impl fmt::Display for Source {
-    /// One line, whatever the file is called.
+    /// One line, even if the file's name has line breaks.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => formatter.write_str("default"),
@@ -35,12 +35,12 @@ impl fmt::Display for Source {
     }
 }
 
-/// The environment variable of `section.key`; a section in a section is one more dot, and one more `__`.
+/// The environment variable of `section.key`. Each dot becomes `__`.
 pub fn variable_of_key(key: &str) -> String {
     format!("{PREFIX}{}", key.to_uppercase().replace('.', "__"))
 }
 
-/// The `section.key` that an environment variable with our prefix means.
+/// The `section.key` of an environment variable with our prefix.
 pub fn key_of_variable(name: &str) -> String {
     name[PREFIX.len()..].replace("__", ".").to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! Holds what the reference of the settings promises, over every key.
+//! Checks over every key: the reference in `config/default.toml` is complete and true.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
@@ -9,7 +9,7 @@ use super::layers::DEFAULTS;
 use super::source::variable_of_key;
 use super::*;
 
-/// A good value for each key that differs from its default, in TOML and as an environment variable has it.
+/// A valid value for each key that differs from its default, in TOML and in an environment variable.
 const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("http.bind", "'[::1]:9000'", "[::1]:9000"),
     ("http.workers", "3", "3"),
@@ -54,7 +54,7 @@ const OTHER_VALUES: &[(&str, &str, &str)] = &[
     ("log.level", "'debug'", "debug"),
 ];
 
-/// Values that are refused, in TOML: for each bound one.
+/// Refused values in TOML: at least one for each bound.
 const REFUSED_VALUES: &[(&str, &str)] = &[
     ("http.bind", "'localhost:8080'"),
     ("http.bind", "'127.0.0.1'"),
@@ -189,7 +189,7 @@ fn every_key_of_the_default_file_has_a_comment() {
 }
 
 #[test]
-fn the_comments_of_the_default_file_tell_the_bounds() {
+fn the_comments_of_the_default_file_state_the_bounds() {
     for bound in Settings::default().numbers() {
         let (section, key) = bound.key.split_once('.').unwrap();
         let section = &DEFAULTS[DEFAULTS.find(&format!("[{section}]")).unwrap()..];
@@ -212,7 +212,6 @@ fn every_key_can_be_overridden_by_a_file_and_by_the_environment() {
     let keys: BTreeSet<_> = OTHER_VALUES.iter().map(|(key, ..)| key.to_string()).collect();
     assert_eq!(keys, values(&Settings::default()).into_keys().collect(), "OTHER_VALUES lacks a key");
     for (key, value, text) in OTHER_VALUES {
-        // What has a lower bound in another setting needs that one lowered too.
         let expected = by_key(&line(key, value).parse().unwrap()).remove(*key).unwrap();
         let from_file = load(&line(key, value), &[]).unwrap();
         assert_eq!(values(&from_file.settings)[*key], expected, "{key} in a file");
@@ -225,7 +224,7 @@ fn every_key_can_be_overridden_by_a_file_and_by_the_environment() {
 }
 
 #[test]
-fn every_bound_refuses_what_is_past_it_and_names_the_key() {
+fn every_value_outside_its_bounds_is_refused_with_its_key() {
     for (key, value) in REFUSED_VALUES {
         let refusal = refusal(&line(key, value), &[]);
         assert!(refusal.starts_with(&format!("{key}: must ")), "{key} = {value} gave {refusal:?}");
@@ -235,10 +234,10 @@ fn every_bound_refuses_what_is_past_it_and_names_the_key() {
 }
 
 #[test]
-fn bounds_themselves_are_allowed() {
+fn the_bounds_themselves_are_allowed() {
     for bound in Settings::default().numbers() {
         for value in [bound.allowed.start(), bound.allowed.end()] {
-            // The longest emit must fit into buffer and queue: raise or lower the others with it.
+            // The longest emit must fit into buffer and queue, so these settings depend on each other.
             let file = match bound.key {
                 "limits.emit_bytes" => {
                     format!("[session]\nsend_buffer_bytes = {}\n[limits]\nemit_bytes = {value}", 1 << 30)
@@ -253,7 +252,7 @@ fn bounds_themselves_are_allowed() {
 }
 
 #[test]
-fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
+fn the_environment_overrides_the_file_and_the_file_overrides_the_defaults() {
     let file = "[http]\nworkers = 2\nbacklog = 64\n";
     let loaded = load(file, &[("CARILLON__HTTP__WORKERS", "3")]).unwrap();
     assert_eq!(loaded.settings.http.workers, 3);
@@ -265,7 +264,7 @@ fn the_environment_wins_over_the_file_and_the_file_over_the_defaults() {
 }
 
 #[test]
-fn an_unknown_key_of_a_file_is_refused_with_the_nearest_known_one() {
+fn an_unknown_key_in_a_file_is_refused_with_the_nearest_known_one() {
     assert!(refusal("[http]\nbnid = 1", &[]).starts_with("http.bnid: no such key ("));
     assert!(refusal("[http]\nbnid = 1", &[]).ends_with("), did you mean http.bind?"));
     assert!(refusal("[htpp]\nbind = 1", &[]).ends_with("did you mean http.bind?"));
@@ -314,7 +313,7 @@ fn a_variable_with_single_underscores_is_refused_with_the_name_that_was_meant() 
 }
 
 #[test]
-fn all_problems_are_told_at_once_and_each_in_one_line() {
+fn all_problems_are_reported_at_once_with_one_line_each() {
     let file = "[http]\nbind = 'localhost:1'\nworkers = 2000\n\"a\\nb\" = 1\n[session]\nping_seconds = 'x'\n";
     let Problems(problems) = load(file, &[("CARILLON__BUS__KIND", "nats")]).unwrap_err();
     let lines: Vec<String> = problems.iter().map(Problem::to_string).collect();
@@ -333,13 +332,13 @@ fn a_file_that_is_not_toml_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_is_refused_by_name() {
+fn the_error_for_an_unreadable_file_names_the_file() {
     let refusal = Loaded::from(Some("/nonexistent/carillon.toml".as_ref()), []).unwrap_err().to_string();
     assert!(refusal.starts_with("/nonexistent/carillon.toml: cannot be read: "), "{refusal}");
 }
 
 #[test]
-fn the_listing_is_a_settings_file_that_says_the_same() {
+fn the_listing_is_an_equivalent_settings_file() {
     let environment =
         [("CARILLON__DATA__DIR", "a \"b\"\n#c"), ("CARILLON__HTTP__ALLOWED_ORIGINS", "https://a.example")];
     let loaded = load("[limits]\nsessions = 9", &environment).unwrap();

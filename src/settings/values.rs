@@ -1,15 +1,15 @@
-//! Reads one value as the kind of value that its default is. Strict: the crate `config` would take `true` for 1 and
-//! round a fraction.
+//! Reads a value as the type of its default. This is strict, while the crate `config` accepts `true` as 1 and rounds a
+//! fraction.
 
 use config::{ConfigError, Value, ValueKind};
 
-/// What is wrong with the kind of a value in the file, if anything.
+/// Describes how the type of a value in the file differs from the type of the default, if it does.
 pub fn mismatch(default: &Value, value: &Value) -> Option<String> {
     let (expected, found) = (kind_of(default), kind_of(value));
     (expected != found).then(|| format!("must be {expected}, not {found}"))
 }
 
-/// Reads the text of an environment variable as the kind of value that the default is.
+/// Reads the text of an environment variable as the type of the default.
 pub fn parse_as(default: &Value, text: &str) -> Result<Value, String> {
     if text.contains(char::REPLACEMENT_CHARACTER) {
         return Err("must be UTF-8".to_owned());
@@ -40,7 +40,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-/// The cause without the key that `config` puts around it: ours is written in front.
+/// The cause of an error of `config`, without the key: the caller adds the key.
 pub fn innermost(mut error: ConfigError) -> String {
     while let ConfigError::At { error: inner, .. } = error {
         error = *inner;

@@ -1,11 +1,11 @@
-//! Which limit ends first on this machine, and at how many clients: one line for the operator.
+//! The limit that this machine reaches first, and at how many clients, as one line for the operator.
 
 use std::fmt;
 
 use super::costs::{KERNEL_BYTES_PER_CLIENT, PROCESS_BYTES_PER_CLIENT};
 use super::{Machine, SessionBudget};
 
-/// What can end the growth of a node.
+/// A limit on the number of clients of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// `limits.sessions`.
@@ -18,7 +18,7 @@ pub enum Limit {
     TrackedConnections,
 }
 
-/// The limit that ends first, and at how many clients. Its text is one line for the operator.
+/// The limit that is reached first, and at how many clients. Its text is one line for the operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FirstLimit {
     pub limit: Limit,
@@ -26,7 +26,7 @@ pub struct FirstLimit {
 }
 
 impl SessionBudget {
-    /// Which limit ends first on this machine, and at how many clients.
+    /// The limit that this machine reaches first.
     pub fn first_limit(&self, machine: &Machine) -> FirstLimit {
         let budget = FirstLimit { limit: self.decided_by, clients: self.sessions };
         let memory = machine.available_memory.map(|bytes| FirstLimit {
@@ -44,8 +44,8 @@ impl SessionBudget {
 }
 
 impl FirstLimit {
-    /// The level of its line. A full table of tracked connections drops packets without a word to anybody; every other end
-    /// answers the client.
+    /// The level of the log line. A full table of tracked connections drops packets without an error. At every other
+    /// limit the client gets an answer.
     pub fn level(&self) -> log::Level {
         match self.limit {
             Limit::TrackedConnections => log::Level::Warn,
@@ -56,13 +56,13 @@ impl FirstLimit {
 
 impl fmt::Display for FirstLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, remedy) = match self.limit {
-            Limit::Setting => ("the setting limits.sessions ends", "raise it, or set 0 for what open files allow"),
-            Limit::OpenFiles => ("open files end", "raise the hard limit: ulimit -Hn, LimitNOFILE= or --ulimit nofile"),
-            Limit::Memory => ("memory ends", "give the machine or the container more"),
-            Limit::TrackedConnections => ("tracked connections end", "raise net.netfilter.nf_conntrack_max"),
+        let (limit, remedy) = match self.limit {
+            Limit::Setting => ("the setting limits.sessions", "raise it, or set 0 for as many as open files allow"),
+            Limit::OpenFiles => ("open files", "raise the hard limit: ulimit -Hn, LimitNOFILE= or --ulimit nofile"),
+            Limit::Memory => ("memory", "give the machine or the container more"),
+            Limit::TrackedConnections => ("tracked connections", "raise net.netfilter.nf_conntrack_max"),
         };
-        write!(formatter, "{what} first, at {} clients ({remedy})", self.clients)
+        write!(formatter, "the first limit is {limit}, at {} clients ({remedy})", self.clients)
     }
 }
 
@@ -79,7 +79,7 @@ mod tests {
     };
 
     #[test]
-    fn the_smallest_limit_ends_first() {
+    fn the_smallest_limit_is_reached_first() {
         let budget = SessionBudget::from(20_000, 0);
         let first = |machine| budget.first_limit(&machine);
         assert_eq!(first(ROOMY), FirstLimit { limit: Limit::OpenFiles, clients: 18_622 });
@@ -93,16 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_says_nothing_is_limited_by_open_files() {
+    fn an_unknown_machine_is_limited_by_open_files() {
         let first = SessionBudget::from(20_000, 0).first_limit(&Machine::default());
         assert_eq!(first.limit, Limit::OpenFiles);
     }
 
     #[test]
-    fn the_first_limit_is_told_in_one_line_with_its_number_and_what_to_do() {
+    fn the_first_limit_is_one_line_with_its_number_and_a_remedy() {
         for limit in [Limit::Setting, Limit::OpenFiles, Limit::Memory, Limit::TrackedConnections] {
             let text = FirstLimit { limit, clients: 18_622 }.to_string();
-            assert!(text.contains("first, at 18622 clients (") && text.lines().count() == 1, "{text}");
+            assert!(text.contains(", at 18622 clients (") && text.lines().count() == 1, "{text}");
         }
     }
 }

@@ -1,22 +1,22 @@
-//! What of the system `/metrics` shows: read when it is asked for, a few small files.
+//! The numbers of the system that `/metrics` shows. Each page reads a few small files.
 
 use super::machine::TRACKED_CONNECTIONS_LIMIT;
 use super::system_files::number;
 use super::tcp_memory::page_bytes;
 use super::{SystemFiles, TcpMemory};
 
-/// A number of the system.
+/// A number of the system. A value that the system does not provide is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gauge {
-    /// The most sessions that the node takes.
+    /// The maximum number of sessions of the node.
     SessionLimit,
-    /// Memory that TCP has taken, all sockets of the machine (or of the container) together, in bytes.
+    /// Memory that TCP uses for all sockets of the machine (or of the container), in bytes.
     TcpMemoryBytes,
-    /// Memory that TCP may take, in bytes.
+    /// Memory that TCP may use, in bytes.
     TcpMemoryLimitBytes,
     /// Connections that the firewall tracks.
     TrackedConnections,
-    /// Connections that the firewall tracks at the most.
+    /// The maximum number of connections that the firewall tracks.
     TrackedConnectionsLimit,
 }
 
@@ -28,12 +28,12 @@ pub struct SystemGauges {
 }
 
 impl SystemGauges {
-    /// The gauges of a node that takes so many sessions.
+    /// The gauges of a node with this limit on sessions.
     pub fn new(files: SystemFiles, session_limit: u64) -> SystemGauges {
         SystemGauges { files, session_limit }
     }
 
-    /// Every gauge that the system tells.
+    /// Every gauge with a known value.
     pub fn read(&self) -> impl Iterator<Item = (Gauge, u64)> {
         let files = &self.files;
         let pages = |pages: u64| pages.saturating_mul(page_bytes());
@@ -61,7 +61,7 @@ mod tests {
     use crate::limits::system_files::tests::Folder;
 
     #[test]
-    fn what_the_system_tells_is_shown_in_bytes_and_counts() {
+    fn gauges_are_in_bytes_and_counts() {
         let folder = Folder::with(&[
             ("proc/net/sockstat", "sockets: used 14\nTCP: inuse 2 orphan 0 tw 2 alloc 2 mem 147\nUDP: inuse 0 mem 3\n"),
             ("proc/sys/net/ipv4/tcp_mem", "1\t2\t3\n"),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_does_not_tell_is_left_out() {
+    fn unknown_gauges_are_left_out() {
         for odd in ["", "TCP:", "TCP: mem", "TCP: inuse 1 mem x", "UDP: mem 3"] {
             let folder = Folder::with(&[("proc/net/sockstat", odd)]);
             let read: Vec<_> = SystemGauges::new(folder.files().clone(), 1).read().collect();

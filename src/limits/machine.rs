@@ -1,32 +1,32 @@
-//! What the machine can give, as it says itself.
+//! The resources of the machine, as the kernel reports them.
 
 use super::system_files::number;
 use super::{SystemFiles, TcpMemory};
 
-/// How many connections the firewall tracks at the most.
+/// The maximum number of connections that the firewall tracks.
 pub(super) const TRACKED_CONNECTIONS_LIMIT: &str = "proc/sys/net/netfilter/nf_conntrack_max";
-/// The longest listen backlog that any socket gets.
+/// The longest listen backlog of a socket.
 const MAX_BACKLOG: &str = "proc/sys/net/core/somaxconn";
-/// TCP's memory: three marks, in pages.
+/// TCP's memory: three thresholds, in pages.
 pub(super) const TCP_MEMORY: &str = "proc/sys/net/ipv4/tcp_mem";
 
-/// What the machine can give; `None` where it doesn't say.
+/// The resources of the machine. `None` is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Machine {
-    /// All of its memory, or its container's, in bytes.
+    /// Memory of the machine or of the container, in bytes.
     pub memory: Option<u64>,
-    /// Memory that can be taken without swapping, in bytes.
+    /// Memory that is available without swapping, in bytes.
     pub available_memory: Option<u64>,
-    /// Connections that the firewall tracks at the most.
+    /// The maximum number of connections that the firewall tracks.
     pub tracked_connections: Option<u64>,
     /// The longest listen backlog.
     pub max_backlog: Option<u64>,
-    /// What TCP may take; a container with a network of its own does not see it.
+    /// Memory that TCP may use. A container with its own network does not see it.
     pub tcp_memory: Option<TcpMemory>,
 }
 
 impl Machine {
-    /// Asks the machine.
+    /// Reads the resources.
     pub fn read(files: &SystemFiles) -> Self {
         let meminfo = files.text("proc/meminfo").unwrap_or_default();
         let container = files.text("sys/fs/cgroup/memory.max");
@@ -45,13 +45,13 @@ impl Machine {
     }
 }
 
-/// One line of `/proc/meminfo`, in bytes.
+/// A value of `/proc/meminfo`, in bytes.
 fn of_meminfo(meminfo: &str, name: &str) -> Option<u64> {
     let kibibytes = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
     number(kibibytes.trim_end_matches("kB"))?.checked_mul(1_024)
 }
 
-/// What is left to a container (cgroup v2), in bytes; none where it has no limit, which reads `max`.
+/// Available memory of a container (cgroup v2), in bytes. `None` if it has no limit, which reads `max`.
 fn container_memory(most: &str, used: &str) -> Option<u64> {
     Some(number(most)?.saturating_sub(number(used)?))
 }
@@ -62,7 +62,7 @@ mod tests {
     use crate::limits::system_files::tests::Folder;
 
     #[test]
-    fn a_machine_tells_its_memory_table_backlog_and_tcp_memory() {
+    fn memory_tracked_connections_backlog_and_tcp_memory_are_read() {
         let folder = Folder::with(&[
             ("proc/meminfo", "MemTotal:       16000000 kB\nMemFree:  1 kB\nMemAvailable:    2048 kB\nBuffers: 3 kB\n"),
             ("proc/sys/net/netfilter/nf_conntrack_max", "262144\n"),
@@ -77,19 +77,19 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_tells_nothing_is_unknown_and_not_without_anything() {
+    fn missing_files_are_unknown_values_and_not_zero() {
         assert_eq!(Machine::read(Folder::with(&[]).files()), Machine::default());
     }
 
     #[test]
-    fn odd_texts_are_unknown() {
+    fn malformed_texts_are_unknown_values() {
         for odd in ["", "MemAvailable:", "MemAvailable: many kB", "MemAvailable: 18446744073709551615 kB"] {
             assert_eq!(of_meminfo(odd, "MemAvailable:"), None, "{odd}");
         }
     }
 
     #[test]
-    fn a_container_has_its_own_limit_and_what_it_does_not_use() {
+    fn a_container_has_its_own_limit_and_available_memory() {
         let meminfo = ("proc/meminfo", "MemTotal: 16000000 kB\nMemAvailable: 16000000 kB\n");
         let (most, used) = ("sys/fs/cgroup/memory.max", "sys/fs/cgroup/memory.current");
         let machine = |limit| Machine::read(Folder::with(&[meminfo, (most, limit), (used, "400\n")]).files());

@@ -1,8 +1,9 @@
-//! What the operating system allows a node: open files, memory, TCP's memory, tracked connections, the listen backlog.
+//! The limits of the operating system: open files, memory, TCP's memory, tracked connections, the listen backlog.
 //!
-//! Asked at the start, so that the operator hears which limit ends first before the clients do, and again when `/metrics` is read. It
-//! must never know what a session is made of, only what one costs (`costs`). Where the system does not tell something, it
-//! stays unknown. `node/system.rs` says what is found here and follows the clients; `carillon plan` reckons with it.
+//! They are read at the start, so that the operator learns early which limit is reached first, and again for
+//! `/metrics`. This module knows what a session costs (`costs`), but not how it is implemented. A value that the system
+//! does not provide stays unknown. `node/system.rs` logs and applies the limits, and `carillon plan` uses them for its
+//! estimate.
 
 pub mod costs;
 mod first_limit;

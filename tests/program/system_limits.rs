@@ -69,7 +69,8 @@ fn a_table_of_tracked_connections_that_ends_first_is_warned_of_at_the_start() {
     let line = node.output().lines().find(|line| line.contains("tracked connections")).map(str::to_owned);
     let line = line.expect("a line that says so");
     assert!(
-        line.contains("WARN") && line.contains("first, at 77 clients (raise net.netfilter.nf_conntrack_max)"),
+        line.contains("WARN")
+            && line.contains("tracked connections, at 77 clients (raise net.netfilter.nf_conntrack_max)"),
         "{line}"
     );
     assert_eq!(node.metric("carillon_tracked_connections_limit", ""), 77.0);

@@ -19,7 +19,7 @@ async fn client_of(node: &Node, user: &str) -> Client {
 }
 
 #[tokio::test]
-async fn every_session_of_a_user_on_every_node_is_closed_with_4403_and_nobody_elses() {
+async fn all_sessions_of_a_user_on_all_nodes_are_closed_with_4403_and_no_others() {
     let redis = RedisServer::start();
     let nodes = nodes(&redis, 2, &[]);
     let (mut theirs, mut others) = (Vec::new(), Vec::new());
@@ -52,7 +52,7 @@ async fn every_session_of_a_user_on_every_node_is_closed_with_4403_and_nobody_el
 }
 
 #[tokio::test]
-async fn a_user_without_sessions_and_one_of_another_project_are_nobody() {
+async fn disconnecting_a_user_without_sessions_succeeds_and_affects_no_other_project() {
     let node = Node::start(&[]);
     crate::support::tokens::add_project(node.directory(), "shop");
     let shop = Tokens {
@@ -101,7 +101,7 @@ fn a_node_that_does_not_reply_shows_in_the_answer() {
 }
 
 #[tokio::test]
-async fn a_user_whose_register_is_under_way_leaves_nothing_behind() {
+async fn a_user_disconnected_during_a_register_leaves_nothing_behind() {
     let redis = RedisServer::start();
     let node = nodes(&redis, 1, &[]).remove(0);
     let mut client = Client::of(&node).await;
@@ -124,7 +124,7 @@ async fn a_user_whose_register_is_under_way_leaves_nothing_behind() {
 }
 
 #[test]
-fn an_order_needs_the_scope_the_project_and_a_sound_body() {
+fn a_disconnect_call_needs_the_admin_scope_its_own_project_and_a_valid_body() {
     let node = Node::start(&[]);
     crate::support::tokens::add_project(node.directory(), "shop");
     let admin = admin_token(&node);
@@ -155,7 +155,7 @@ fn an_order_needs_the_scope_the_project_and_a_sound_body() {
 }
 
 #[test]
-fn an_order_that_the_bus_can_not_take_is_answered_503() {
+fn a_disconnect_call_without_the_bus_is_answered_503() {
     let mut redis = RedisServer::start();
     let node = nodes(&redis, 1, &[]).remove(0);
     redis.kill();

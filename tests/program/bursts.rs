@@ -53,7 +53,7 @@ fn a_session_that_reads_receives_all_of_a_large_emit_in_order_and_stays_open() {
 }
 
 #[test]
-fn a_session_that_does_not_read_is_closed_with_4430_after_the_write_timeout_and_delays_nobody() {
+fn a_session_that_does_not_read_is_closed_with_4430_after_the_write_timeout_and_delays_no_other() {
     let node = Node::start(&[("SESSION__WRITE_TIMEOUT_SECONDS", "1")]);
     let silent = subscribe(&node);
     let mut reading = subscribe(&node);

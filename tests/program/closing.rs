@@ -17,7 +17,7 @@ fn message_of(bytes: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_goodbye_is_answered_with_the_clients_own_code() {
+async fn a_close_frame_is_answered_with_the_code_of_the_client() {
     let node = Node::start(&[]);
     for code in [1000_u16, 1001, 3000, 4999] {
         let mut socket = raw(&node).await;
@@ -75,7 +75,7 @@ async fn text_that_is_not_utf8_is_closed_with_1007() {
 }
 
 #[tokio::test]
-async fn letters_split_over_fragments_are_good_utf8() {
+async fn characters_split_over_fragments_are_valid_utf8() {
     let node = Node::start(&[]);
     let mut socket = raw(&node).await;
     let text = r#"{"objType":"REGISTER","guid":"ü€😀","onEvents":[]}"#.as_bytes();
@@ -94,7 +94,7 @@ async fn letters_split_over_fragments_are_good_utf8() {
 }
 
 #[tokio::test]
-async fn a_message_at_the_limit_is_read_and_one_byte_more_is_closed_with_1009() {
+async fn a_message_at_the_limit_is_accepted_and_one_byte_more_closes_with_1009() {
     for (settings, limit) in [(vec![], 65_536), (vec![("LIMITS__MESSAGE_BYTES", "1024")], 1024)] {
         let node = Node::start(&settings);
         let mut client = Client::of(&node).await;
@@ -108,7 +108,7 @@ async fn a_message_at_the_limit_is_read_and_one_byte_more_is_closed_with_1009() 
 }
 
 #[tokio::test]
-async fn fragments_are_too_long_together_and_judged_at_the_header() {
+async fn the_length_limit_applies_to_all_fragments_together_and_at_the_header() {
     let node = Node::start(&[("LIMITS__MESSAGE_BYTES", "1024")]);
     let mut socket = raw(&node).await;
     socket.write_frame(0x01, &[b' '; 600]);
@@ -161,7 +161,7 @@ async fn a_silent_peer_is_closed_with_4408_and_one_that_answers_pings_is_not() {
 }
 
 #[tokio::test]
-async fn the_ping_interval_is_told_at_the_door() {
+async fn the_connected_message_names_the_ping_interval() {
     let node = Node::start(&[("SESSION__PING_SECONDS", "7")]);
     let tokens = node.tokens();
     let mut client = Client::open(&node, "/ws", &tokens.headers()).await;
@@ -169,7 +169,7 @@ async fn the_ping_interval_is_told_at_the_door() {
 }
 
 #[tokio::test]
-async fn more_messages_than_a_session_may_say_in_a_second_close_with_4429() {
+async fn more_messages_per_second_than_allowed_close_with_4429() {
     let node = Node::start(&[("LIMITS__MESSAGES_PER_SECOND", "50")]);
     let mut socket = raw(&node).await;
     let message = masked_frame(TEXT, br#"{"objType":"NOPE"}"#);
@@ -183,7 +183,7 @@ async fn more_messages_than_a_session_may_say_in_a_second_close_with_4429() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_closed_with_4430_and_others_are_told_everything() {
+async fn a_slow_reader_is_closed_with_4430_and_other_sessions_receive_everything() {
     let node = Node::start(&[("SESSION__SEND_BUFFER_BYTES", "65536"), ("LIMITS__EMIT_BYTES", "65536")]);
     let tokens = node.tokens();
     let mut slow = raw(&node).await;

@@ -20,7 +20,7 @@ fn emit_one(node: &Node, event: &str, data: Value, key: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn an_emit_on_one_node_is_told_on_all_and_under_one_key_once() {
+async fn an_emit_on_one_node_is_delivered_on_all_nodes_and_once_per_idempotency_key() {
     let redis = RedisServer::start();
     let nodes = nodes(&redis, 2, &[]);
     let mut clients = Vec::new();
@@ -63,7 +63,7 @@ async fn nodes_with_different_prefixes_on_one_redis_share_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn four_nodes_tell_one_order_under_the_load_of_three_publishers() {
+async fn four_nodes_deliver_in_one_order_under_the_load_of_three_publishers() {
     let redis = RedisServer::start();
     let nodes = nodes(&redis, 4, &[]);
     let mut listeners = Vec::new();

@@ -34,7 +34,7 @@ fn joins(redis: &RedisServer) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_ten_thousand_events_none_misses_the_emit_right_after_the_answer_to_register() {
+async fn an_emit_right_after_the_answer_to_register_is_never_missed_in_ten_thousand_tries() {
     let redis = RedisServer::start();
     let nodes = Arc::new(nodes(&redis, 4, &MANY_MESSAGES));
     let start = Instant::now();
@@ -62,7 +62,7 @@ async fn of_ten_thousand_events_none_misses_the_emit_right_after_the_answer_to_r
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_storm_of_subscribers_neither_flaps_a_channel_nor_loses_an_emit() {
+async fn many_short_subscriptions_neither_rejoin_a_channel_needlessly_nor_lose_an_emit() {
     let Some(redis) = RedisServer::own() else { return };
     let nodes = Arc::new(nodes(&redis, 2, &MANY_MESSAGES));
     let mut standing = Client::of(&nodes[1]).await;
@@ -105,7 +105,7 @@ async fn storm(nodes: &[Node], number: u32, rounds: u32) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn who_comes_back_while_a_channel_is_being_left_misses_nothing() {
+async fn a_subscriber_that_returns_while_its_channel_is_being_left_misses_nothing() {
     let redis = RedisServer::start();
     let nodes = nodes(&redis, 2, &MANY_MESSAGES);
     let (address, token) = (nodes[1].address(), nodes[1].tokens().api);

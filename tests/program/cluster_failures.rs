@@ -98,7 +98,7 @@ async fn deliver_within(nodes: &[Node], since: Instant) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_killed_for_a_while_loses_nothing_silently_and_costs_no_busy_loop() {
+async fn no_emit_is_lost_silently_and_no_node_spins_while_redis_is_killed() {
     let Some(mut load) = Load::start().await else { return };
     let killed_at = Instant::now();
     load.redis.kill();
@@ -129,7 +129,7 @@ async fn redis_killed_for_a_while_loses_nothing_silently_and_costs_no_busy_loop(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn redis_stopped_for_a_while_is_found_out_and_heard_again() {
+async fn a_stopped_redis_is_detected_and_used_again_when_it_continues() {
     let Some(load) = Load::start().await else { return };
     load.redis.signal(Signal::STOP);
     let stopped_at = Instant::now();
@@ -146,7 +146,7 @@ async fn redis_stopped_for_a_while_is_found_out_and_heard_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_silent_redis_is_found_out_without_any_emit() {
+async fn a_hanging_redis_is_detected_without_any_emit() {
     let Some(redis) = RedisServer::own() else { return };
     let nodes = nodes(&redis, 1, &[]);
     redis.signal(Signal::STOP);
@@ -158,7 +158,7 @@ async fn a_silent_redis_is_found_out_without_any_emit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn subscriber_connections_that_are_killed_are_made_again_and_the_gap_is_told() {
+async fn killed_subscriber_connections_are_reopened_and_cause_a_gap() {
     let Some(load) = Load::start().await else { return };
     for _ in 0..CUTS {
         assert_eq!(load.redis.ask(&["CLIENT", "KILL", "TYPE", "pubsub"]), ":2");
@@ -172,7 +172,7 @@ async fn subscriber_connections_that_are_killed_are_made_again_and_the_gap_is_to
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn publisher_connections_that_are_killed_lose_nothing() {
+async fn killed_publisher_connections_lose_no_emit() {
     let Some(load) = Load::start().await else { return };
     for _ in 0..3 {
         load.redis.ask(&["CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"]);
@@ -183,7 +183,7 @@ async fn publisher_connections_that_are_killed_lose_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_cuts_slow_subscribers_off_loses_nothing_silently() {
+async fn no_emit_is_lost_silently_when_redis_disconnects_slow_subscribers() {
     // Redis counts what does not fit into a client's first 16 KiB: each burst is more than that.
     let Some(load) = Load::of(300, Duration::from_millis(300)).await else { return };
     load.redis.ask(&["CONFIG", "SET", "client-output-buffer-limit", "pubsub 1kb 1kb 1"]);
@@ -196,7 +196,7 @@ async fn a_redis_that_cuts_slow_subscribers_off_loses_nothing_silently() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_starts_before_redis_is_ready_once_redis_is_there() {
+async fn a_node_that_starts_before_redis_becomes_ready_when_redis_starts() {
     let Some(mut redis) = RedisServer::own() else { return };
     redis.kill();
     let url = redis.url();
@@ -214,7 +214,7 @@ async fn a_node_that_starts_before_redis_is_ready_once_redis_is_there() {
 }
 
 #[test]
-fn an_outage_of_redis_is_one_warning_with_its_address_and_one_line_when_it_is_over() {
+fn a_redis_outage_is_logged_as_one_warning_with_the_address_and_one_line_at_its_end() {
     let Some(mut redis) = RedisServer::own() else { return };
     redis.kill();
     let url = redis.url();

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::time::Instant;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_finds_no_room_is_dropped_and_told_as_a_gap() {
+async fn publications_beyond_the_queue_are_dropped_and_reported_as_a_gap() {
     let redis = RedisServer::start();
     let limits = [("LIMITS__QUEUED_BYTES", "65536"), ("LIMITS__EMIT_BYTES", "65536")];
     let nodes = nodes(&redis, 2, &limits);
@@ -35,7 +35,7 @@ async fn what_finds_no_room_is_dropped_and_told_as_a_gap() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn thousands_of_channels_are_joined_again_after_a_loss() {
+async fn thousands_of_channels_are_rejoined_after_a_lost_connection() {
     let Some(redis) = RedisServer::own() else { return };
     let settings = [("LIMITS__SUBSCRIPTIONS", "3000"), ("LIMITS__MESSAGE_BYTES", "1000000")];
     let nodes = nodes(&redis, 1, &settings);

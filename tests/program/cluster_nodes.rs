@@ -18,7 +18,7 @@ fn count_nodes(nodes: &[Node], count: f64) {
 }
 
 #[test]
-fn nodes_know_of_each_other_until_they_leave() {
+fn nodes_list_each_other_until_they_stop() {
     let redis = RedisServer::start();
     let mut nodes = nodes(&redis, 3, &[]);
     count_nodes(&nodes, 3.0);
@@ -33,7 +33,7 @@ fn nodes_know_of_each_other_until_they_leave() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_of_a_node_that_is_killed_or_told_to_stop_hear_again_on_another() {
+async fn clients_of_a_killed_or_stopped_node_receive_events_again_on_another_node() {
     let redis = RedisServer::start();
     let mut nodes = nodes(&redis, 4, &[]);
     let listeners = [Listener::start(&nodes[0]).await, Listener::start(&nodes[1]).await];
@@ -75,7 +75,7 @@ async fn clients_of_a_node_that_is_killed_or_told_to_stop_hear_again_on_another(
 }
 
 #[tokio::test]
-async fn a_node_that_stops_takes_emits_for_the_others_as_long_as_it_answers() {
+async fn a_stopping_node_accepts_emits_for_other_nodes_as_long_as_it_answers() {
     let redis = RedisServer::start();
     let mut nodes = nodes(&redis, 2, &[]);
     let mut client = Client::of(&nodes[0]).await;

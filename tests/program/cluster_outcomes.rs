@@ -79,7 +79,7 @@ fn assert_unknown(answer: &Answer, fault: Fault) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_publish_that_is_cut_is_504_and_delivered_once_when_sent_again_with_its_key() {
+async fn an_interrupted_publish_is_answered_504_and_delivered_once_when_sent_again_with_its_key() {
     let mut scene = Scene::start().await;
     for (number, (fault, is_published)) in (0..).zip(CUTS) {
         let body = marked(number, Some(format!("key-{number}")));
@@ -102,7 +102,7 @@ async fn a_publish_that_is_cut_is_504_and_delivered_once_when_sent_again_with_it
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_publish_without_a_key_that_is_cut_is_504_whether_it_was_published_or_not() {
+async fn an_interrupted_publish_without_a_key_is_answered_504_whether_it_was_published_or_not() {
     let mut scene = Scene::start().await;
     for (number, (fault, is_published)) in (0..).zip(CUTS) {
         await_ready(&scene.cut);
@@ -133,7 +133,7 @@ async fn without_a_connection_an_emit_is_503_and_never_delivered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_bus_that_stands_still_is_504_in_time_and_the_key_keeps_late_bytes_from_a_second_delivery() {
+async fn a_bus_that_hangs_is_answered_504_in_time_and_the_key_prevents_a_second_delivery_by_late_bytes() {
     let mut scene = Scene::start().await;
     for (number, fault) in (0..).zip([Fault::HeldBytes, Fault::HeldReply]) {
         let keyed = marked(number, Some(format!("key-{number}")));
@@ -157,7 +157,7 @@ async fn a_bus_that_stands_still_is_504_in_time_and_the_key_keeps_late_bytes_fro
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_item_of_a_cut_batch_keeps_the_promise_of_its_status() {
+async fn each_item_of_an_interrupted_batch_is_delivered_as_its_status_says() {
     let mut scene = Scene::start().await;
     // More than one pipeline: some items are answered, some under way, some not sent when the connection ends.
     let count = 1_000;
@@ -207,7 +207,7 @@ fn statuses(answer: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn a_publication_that_redis_refuses_is_503_and_its_key_stays_unused() {
+fn a_publication_that_redis_refuses_is_answered_503_and_its_key_stays_unused() {
     let Some(redis) = RedisServer::own() else { return };
     let node = nodes(&redis, 1, &[]).remove(0);
     let body = marked(1, Some("refused".to_owned())).to_string();

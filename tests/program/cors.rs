@@ -82,7 +82,7 @@ fn an_asterisk_lets_pages_of_any_origin_call() {
 }
 
 #[test]
-fn the_short_paths_are_those_of_api_maker_by_other_names() {
+fn the_v1_paths_answer_like_the_paths_of_api_maker() {
     let node = Node::start(&[]);
     let token = node.token(Claims::api("emit admin"));
     let call = |method: &str, path: &str, body: serde_json::Value| {

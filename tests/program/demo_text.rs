@@ -89,7 +89,7 @@ fn a_terminal_on_a_loopback_address_gets_tokens_that_work() {
 }
 
 #[test]
-fn the_commands_of_the_text_work_as_they_stand() {
+fn the_commands_of_the_text_work_as_printed() {
     let (node, text) = start_on_a_terminal(&[], &[]);
     let (_, rest) = text.split_once("\n  curl").expect("a command with curl");
     let emit = shell(&format!("curl{}", rest.split("\n\n").next().unwrap_or_default()), node.directory());
@@ -122,7 +122,7 @@ fn a_terminal_gets_no_tokens_if_the_node_listens_on_every_address() {
 }
 
 #[test]
-fn an_operator_who_asks_gets_tokens_on_any_address_and_any_output() {
+fn tokens_are_printed_on_any_address_and_output_if_the_setting_asks_for_it() {
     let (node, text) = start_on_a_pipe(&[EVERY_ADDRESS], &["--show-demo-tokens"]);
     let reachable = format!("http://127.0.0.1:{}/try#api=", node.address().port());
     assert!(text.contains(&reachable), "{text}");

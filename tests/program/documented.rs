@@ -27,7 +27,7 @@ fn metrics_page() -> String {
 }
 
 #[test]
-fn every_metric_and_each_of_its_labels_has_a_row_that_says_when_to_worry_and_what_to_do() {
+fn every_metric_and_each_of_its_labels_has_a_documented_row_with_threshold_and_remedy() {
     let page = metrics_page();
     let documented = rows(section("Metrics"));
     let mut names = BTreeSet::new();
@@ -72,7 +72,7 @@ fn labels_of(line: &str) -> Vec<Label<'_>> {
 }
 
 #[test]
-fn every_setting_has_a_row_with_its_default() {
+fn every_setting_has_a_documented_row_with_its_default() {
     let defaults: toml::Table = DEFAULTS.parse().expect("settings");
     let documented = rows(section("Settings"));
     for (key, value) in flat(&defaults, "") {
@@ -83,7 +83,7 @@ fn every_setting_has_a_row_with_its_default() {
 }
 
 #[test]
-fn every_limit_has_a_row_with_its_default_what_is_told_where_it_is_counted_and_what_happens() {
+fn every_limit_has_a_documented_row_with_default_answer_metric_and_effect() {
     let defaults: toml::Table = DEFAULTS.parse().expect("settings");
     let documented = rows(section("Limits"));
     for row in &documented {

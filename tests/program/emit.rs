@@ -47,7 +47,7 @@ fn an_accepted_emit_is_answered_200_with_an_id_of_its_own() {
 }
 
 #[test]
-fn a_user_token_may_come_along() {
+fn an_emit_may_carry_a_user_token_too() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut headers = tokens.headers().to_vec();
@@ -58,7 +58,7 @@ fn a_user_token_may_come_along() {
 }
 
 #[tokio::test]
-async fn a_batch_is_answered_one_by_one_in_order_and_a_bad_item_spoils_no_other() {
+async fn each_item_of_a_batch_is_answered_in_order_and_a_bad_item_affects_no_other() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
@@ -108,7 +108,7 @@ fn a_batch_holds_1_to_1000_emits() {
 }
 
 #[tokio::test]
-async fn the_same_idempotency_key_gives_the_first_answer_and_is_told_once() {
+async fn the_same_idempotency_key_gets_the_first_answer_and_is_delivered_once() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
@@ -160,7 +160,7 @@ fn a_refused_emit_does_not_use_up_its_idempotency_key() {
 }
 
 #[test]
-fn a_node_with_no_room_for_another_idempotency_key_refuses_it_until_old_ones_are_forgotten() {
+fn a_node_with_all_idempotency_keys_in_use_refuses_new_ones_until_old_ones_expire() {
     let node = Node::start(&[("LIMITS__IDEMPOTENCY_KEYS", "2"), ("LIMITS__IDEMPOTENCY_SECONDS", "2")]);
     let tokens = node.tokens();
     let keyed = |key: &str| {
@@ -200,7 +200,7 @@ fn a_project_that_has_used_up_its_share_of_idempotency_keys_leaves_other_project
 }
 
 #[test]
-fn a_body_at_the_limit_is_taken_and_one_byte_more_is_answered_413() {
+fn a_body_at_the_limit_is_accepted_and_one_byte_more_is_answered_413() {
     for (settings, limit) in [(vec![], 262_144), (vec![("LIMITS__EMIT_BYTES", "2000")], 2000)] {
         let node = Node::start(&settings);
         let tokens = node.tokens();
@@ -213,7 +213,7 @@ fn a_body_at_the_limit_is_taken_and_one_byte_more_is_answered_413() {
 }
 
 #[test]
-fn event_data_of_128_levels_is_taken_and_one_more_is_answered_400() {
+fn event_data_of_128_levels_is_accepted_and_one_more_is_answered_400() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     for (levels, status) in [(128, 200), (129, 400), (20_000, 400)] {
@@ -229,7 +229,7 @@ fn event_data_of_128_levels_is_taken_and_one_more_is_answered_400() {
 }
 
 #[test]
-fn past_the_projects_rate_429_says_when_to_come_back() {
+fn emits_over_the_rate_of_the_project_are_answered_429_with_retry_after() {
     let node = Node::start(&[("LIMITS__EMITS_PER_SECOND", "5")]);
     let tokens = node.tokens();
     let mut socket = crate::support::RawSocket::connect(node.address());

@@ -115,7 +115,7 @@ fn a_body_that_is_not_declared_as_json_is_answered_415() {
 }
 
 #[test]
-fn a_length_beside_a_transfer_encoding_is_answered_400_and_nothing_behind_it_is_read() {
+fn a_content_length_with_a_transfer_encoding_is_answered_400_and_nothing_after_it_is_read() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let headers = [
@@ -133,7 +133,7 @@ fn a_length_beside_a_transfer_encoding_is_answered_400_and_nothing_behind_it_is_
 }
 
 #[test]
-fn a_body_in_chunks_is_taken_and_judged_by_its_sum() {
+fn a_chunked_body_is_accepted_and_limited_by_its_total_length() {
     let node = Node::start(&[("LIMITS__EMIT_BYTES", "1024")]);
     let tokens = node.tokens();
     let headers = [
@@ -167,7 +167,7 @@ fn an_announced_length_over_the_limit_is_refused_without_its_body() {
 }
 
 #[test]
-fn a_body_far_over_the_limit_is_refused_in_words_and_not_by_a_reset() {
+fn a_body_far_over_the_limit_is_refused_with_an_answer_and_not_with_a_reset() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];

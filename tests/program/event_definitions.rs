@@ -50,7 +50,7 @@ fn codes(invalid: &[Value]) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn an_emit_of_an_unknown_event_or_by_another_application_is_refused_alone() {
+async fn only_the_items_of_a_batch_with_an_unknown_or_forbidden_event_are_refused() {
     let node = node_with_events();
     assert_eq!(emit_as(&node, "tests", "order").refusal(400), "EVENT_UNKNOWN");
     assert_eq!(emit_as(&node, "tests", "bills").refusal(403), "ACCESS_DENIED");
@@ -67,7 +67,7 @@ async fn an_emit_of_an_unknown_event_or_by_another_application_is_refused_alone(
 }
 
 #[tokio::test]
-async fn a_register_takes_what_the_project_knows_and_lets_and_refuses_the_rest() {
+async fn a_register_accepts_defined_and_permitted_events_and_refuses_all_others() {
     let node = node_with_events();
     let mut client = client_as(&node, "tests").await;
     let (valid, invalid) = client.register(json!([entry("order"), entry("orders"), entry("bills")])).await;
@@ -85,7 +85,7 @@ async fn a_register_takes_what_the_project_knows_and_lets_and_refuses_the_rest()
 }
 
 #[tokio::test]
-async fn refused_entries_take_no_room_of_the_session() {
+async fn refused_entries_do_not_count_toward_the_subscription_limit() {
     let node = node_with_events();
     let mut client = client_as(&node, "tests").await;
     for _ in 0..3 {
@@ -100,7 +100,7 @@ async fn refused_entries_take_no_room_of_the_session() {
 }
 
 #[tokio::test]
-async fn a_definition_that_comes_or_goes_is_known_soon() {
+async fn an_added_or_removed_definition_takes_effect_soon() {
     let node = node_with_events();
     assert_eq!(run(&node, &["event", "list", "--project", "demo"]).lines().count(), 2);
     assert_eq!(emit_as(&node, "tests", "new").refusal(400), "EVENT_UNKNOWN");
@@ -113,7 +113,7 @@ async fn a_definition_that_comes_or_goes_is_known_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn while_mongodb_is_away_known_events_serve_on_and_a_new_one_is_temporarily_unavailable() {
+async fn while_mongodb_is_down_known_events_keep_working_and_new_ones_are_temporarily_unavailable() {
     let Some(mut server) = Server::started() else { return };
     let database: Database = server.database();
     let node = database.start_node(&[("CATALOGUE__CACHE_SECONDS", "1")]);
@@ -144,7 +144,7 @@ async fn while_mongodb_is_away_known_events_serve_on_and_a_new_one_is_temporaril
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_session_that_ends_while_its_events_are_looked_up_leaves_nothing_behind() {
+async fn a_session_that_ends_during_the_lookup_of_its_events_leaves_nothing_behind() {
     let Some(server) = Server::started() else { return };
     let database = server.database();
     let node = database.start_node(&[]);

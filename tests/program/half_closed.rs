@@ -32,7 +32,7 @@ fn fill(node: &Node, is_full: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_peer_that_never_says_goodbye_is_reset_once_its_time_is_over() {
+fn a_peer_that_does_not_answer_the_close_frame_is_reset_after_the_close_timeout() {
     let node = Node::start(&SETTINGS);
     let silent = RawSocket::upgrade(&node, &node.tokens());
     assert!(node.kernel_send_queue(silent.local_address()).is_some());
@@ -41,7 +41,7 @@ fn a_peer_that_never_says_goodbye_is_reset_once_its_time_is_over() {
 }
 
 #[test]
-fn what_a_slow_reader_was_not_told_does_not_stay_in_the_kernel() {
+fn bytes_that_a_closed_slow_reader_did_not_read_do_not_stay_in_the_kernel() {
     let node = Node::start(&SETTINGS);
     let slow = subscribed(&node);
     fill(&node, || node.limit_count("send_buffer_bytes") == 1.0);
@@ -52,7 +52,7 @@ fn what_a_slow_reader_was_not_told_does_not_stay_in_the_kernel() {
 }
 
 #[test]
-fn a_peer_that_ends_its_side_and_reads_nothing_leaves_a_socket_for_no_longer_than_a_goodbye_takes() {
+fn the_socket_of_a_half_closed_peer_that_does_not_read_is_gone_after_the_close_timeout() {
     let node = Node::start(&SETTINGS);
     let gone = subscribed(&node);
     let waits = || node.kernel_send_queue(gone.local_address()).unwrap_or_default();
@@ -63,7 +63,7 @@ fn a_peer_that_ends_its_side_and_reads_nothing_leaves_a_socket_for_no_longer_tha
 }
 
 #[test]
-fn a_stranger_that_never_says_goodbye_is_let_go_long_before_a_client_is() {
+fn an_unauthenticated_peer_that_does_not_close_is_dropped_long_before_a_client() {
     let node = Node::start(&[("SESSION__CLOSE_SECONDS", "60")]);
     let mut client = RawSocket::upgrade(&node, &node.tokens());
     client.write_frame(BINARY, b"");

@@ -5,7 +5,7 @@ use crate::support::raw::{SAMPLE_KEY, answer_to, upgrade_request, upgrade_with};
 use crate::support::{Node, RawSocket, request};
 
 #[tokio::test]
-async fn a_good_upgrade_is_answered_101_and_connected_on_both_paths() {
+async fn a_valid_upgrade_is_answered_101_and_connected_on_both_paths() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut sessions = Vec::new();
@@ -43,7 +43,7 @@ fn the_101_proves_that_the_key_was_read_and_declines_extensions() {
 }
 
 #[test]
-fn a_plain_get_is_answered_426_on_ws_and_the_products_name_on_the_root() {
+fn a_plain_get_is_answered_426_on_ws_and_with_the_product_name_on_the_root() {
     let node = Node::start(&[]);
     let plain = request(node.address(), "GET", "/ws", &[], b"");
     assert_eq!(plain.status, 426);
@@ -55,7 +55,7 @@ fn a_plain_get_is_answered_426_on_ws_and_the_products_name_on_the_root() {
 }
 
 #[test]
-fn other_versions_are_answered_426_with_the_version_that_is_spoken() {
+fn other_versions_are_answered_426_with_the_supported_version() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     for version in ["0", "7", "8", "12", "14"] {
@@ -95,7 +95,7 @@ fn malformed_upgrades_are_answered_400() {
 }
 
 #[test]
-fn an_upgrade_without_a_sound_version_is_refused() {
+fn an_upgrade_without_a_valid_version_is_refused() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let name = "Sec-WebSocket-Version";
@@ -124,7 +124,7 @@ fn connection_and_upgrade_are_read_as_lists_in_any_case() {
 }
 
 #[test]
-fn an_upgrade_of_another_path_finds_nothing() {
+fn an_upgrade_on_another_path_is_answered_404() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     for path in ["/nowhere", "/metrics", "/ws/x"] {

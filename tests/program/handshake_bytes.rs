@@ -7,7 +7,7 @@ use crate::support::{Node, RawSocket, emit};
 use serde_json::json;
 
 #[test]
-fn what_is_glued_to_the_handshake_is_not_lost() {
+fn frames_sent_together_with_the_handshake_are_not_lost() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut bytes = upgrade_request("/ws", &tokens.headers());
@@ -26,7 +26,7 @@ fn what_is_glued_to_the_handshake_is_not_lost() {
 }
 
 #[test]
-fn a_handshake_in_pieces_is_understood() {
+fn a_handshake_in_pieces_is_accepted() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut bytes = upgrade_request("/ws", &tokens.headers());
@@ -60,7 +60,7 @@ fn requests_pipelined_before_an_upgrade_are_answered_first() {
 }
 
 #[tokio::test]
-async fn nothing_behind_a_refused_upgrade_is_processed() {
+async fn bytes_after_a_refused_upgrade_are_not_processed() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut witness = Client::connect(&node, &tokens).await;

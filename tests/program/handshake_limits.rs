@@ -24,7 +24,7 @@ async fn refused(node: &Node, tokens: &Tokens, headers: &[(&str, &str)]) -> Answ
 }
 
 #[tokio::test]
-async fn a_full_node_answers_503_and_has_room_again_once_a_session_left() {
+async fn a_full_node_answers_503_until_a_session_ends() {
     let node = Node::start(&[("LIMITS__SESSIONS", "1")]);
     let tokens = node.tokens();
     let first = Client::connect(&node, &tokens).await;

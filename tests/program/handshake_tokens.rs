@@ -72,7 +72,7 @@ async fn a_token_with_bearer_in_front_is_refused_with_a_message_that_names_the_h
 }
 
 #[test]
-fn exactly_one_subprotocol_is_echoed_and_never_one_that_carries_a_token() {
+fn one_subprotocol_is_echoed_and_never_one_with_a_token() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let offers = [
@@ -94,7 +94,7 @@ fn exactly_one_subprotocol_is_echoed_and_never_one_that_carries_a_token() {
 }
 
 #[tokio::test]
-async fn the_first_way_in_which_tokens_are_found_wins() {
+async fn tokens_are_taken_from_the_first_place_that_has_them() {
     let node = Node::start(&[]);
     let good = node.tokens();
     let bad = Tokens { api: Claims::api("connect").sign_wrongly(), user: Claims::user("u1").sign_wrongly() };
@@ -105,7 +105,7 @@ async fn the_first_way_in_which_tokens_are_found_wins() {
 }
 
 #[tokio::test]
-async fn refused_tokens_are_told_why_and_closed_with_4401() {
+async fn refused_tokens_are_answered_with_the_reason_and_closed_with_4401() {
     let node = Node::start(&[]);
     let good = node.tokens();
     let api = |claims: Claims| (node.token(claims), good.user.clone());
@@ -146,7 +146,7 @@ async fn refused_tokens_are_told_why_and_closed_with_4401() {
 }
 
 #[tokio::test]
-async fn a_missing_token_is_named_as_missing() {
+async fn a_missing_token_has_its_own_error_code() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let both = tokens.headers();
@@ -168,7 +168,7 @@ async fn unsigned_tokens_are_refused() {
 }
 
 #[tokio::test]
-async fn fractional_dates_and_the_leeway_are_honoured() {
+async fn fractional_dates_and_the_leeway_are_honored() {
     let node = Node::start(&[("AUTH__LEEWAY_SECONDS", "30")]);
     let mut tokens = node.tokens();
     let now = seconds_since_epoch();

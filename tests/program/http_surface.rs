@@ -17,7 +17,7 @@ fn expecting(node: &Node, path: &str, headers: &[(&str, &str)], length: usize) -
 }
 
 #[test]
-fn a_call_that_is_refused_is_not_told_to_continue() {
+fn a_refused_request_gets_no_100_continue() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let json = ("Content-Type", "application/json");
@@ -32,7 +32,7 @@ fn a_call_that_is_refused_is_not_told_to_continue() {
 }
 
 #[test]
-fn a_call_that_is_taken_is_told_to_continue_once() {
+fn an_accepted_request_gets_100_continue_once() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
@@ -48,7 +48,7 @@ fn a_call_that_is_taken_is_told_to_continue_once() {
 }
 
 #[test]
-fn a_byte_order_mark_in_front_of_the_body_is_named() {
+fn a_byte_order_mark_before_the_body_is_named_in_the_error() {
     let node = Node::start(&[]);
     let answer = emit(&node, &node.tokens().api, "\u{feff}{\"name\":\"orders\",\"eventData\":1}");
     assert_eq!(answer.refusal(400), "INVALID_JSON");
@@ -84,7 +84,7 @@ fn a_node_without_the_try_page_has_no_link_to_it_and_no_file_of_it() {
 }
 
 #[test]
-fn every_answer_forbids_sniffing() {
+fn every_answer_has_nosniff() {
     let node = Node::start(&[]);
     let bytes = ["/", "/metrics", "/healthz", "/readyz", "/try", "/try.js", "/ws", "/nowhere", EMIT]
         .map(|path| head("GET", path, &[], None));
@@ -96,7 +96,7 @@ fn every_answer_forbids_sniffing() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_in_our_shape() {
+fn bytes_that_are_not_a_request_are_refused_with_the_common_error_shape() {
     let node = Node::start(&[]);
     let long = [b"GET / HTTP/1.1\r\nHost: a\r\nx: ".to_vec(), vec![b'x'; 200_000]].concat();
     for (bytes, status) in
@@ -131,7 +131,7 @@ fn a_body_that_does_not_come_in_time_is_refused_in_our_shape() {
 }
 
 #[test]
-fn an_api_token_may_come_as_a_bearer_token() {
+fn an_api_token_may_be_sent_as_a_bearer_token() {
     let node = Node::start(&[]);
     let api = node.tokens().api;
     let call = |name: &str, value: &str| {

@@ -23,7 +23,7 @@ fn unsent_bytes_with(kernel_send_buffer_bytes: &str) -> usize {
 }
 
 #[test]
-fn the_kernel_holds_no_more_for_a_client_that_does_not_read_than_its_setting_allows() {
+fn the_kernel_send_buffer_of_a_client_that_does_not_read_stays_within_its_setting() {
     for setting in [16_384, 65_536] {
         let unsent = unsent_bytes_with(&setting.to_string());
         assert!(unsent > 0 && unsent <= 3 * setting, "{unsent} bytes with a setting of {setting}");

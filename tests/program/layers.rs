@@ -170,7 +170,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
-fn every_room_imports_only_what_its_layer_may_know() {
+fn every_module_imports_only_what_its_layer_allows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     sources(&root.join("src"), &mut files);
@@ -187,7 +187,7 @@ fn every_room_imports_only_what_its_layer_may_know() {
 }
 
 #[test]
-fn a_line_that_breaks_a_layer_is_found() {
+fn a_line_that_breaks_a_layer_is_reported() {
     let rows = [
         ("actors/src/protocol/frame.rs", "use actix::prelude::*;"),
         ("actors/src/condition/parse.rs", "use std::{fmt, net::TcpStream};"),
@@ -211,7 +211,7 @@ fn a_line_that_breaks_a_layer_is_found() {
 }
 
 #[test]
-fn a_line_that_breaks_no_layer_is_not_found() {
+fn a_line_that_keeps_the_layers_is_not_reported() {
     let rows = [
         ("actors/src/protocol/frame.rs", "// use actix::prelude::*;"),
         ("actors/src/protocol/frame.rs", "//! tokio::spawn is for others."),

@@ -48,7 +48,7 @@ async fn limits_of_a_session_are_counted() {
 }
 
 #[test]
-fn registers_that_take_a_worker_too_long_are_closed_with_4429_and_counted() {
+fn registers_that_take_too_much_worker_time_close_with_4429_and_are_counted() {
     let node = Node::start(&[
         ("LIMITS__SUBSCRIPTIONS", "10000"),
         ("LIMITS__MESSAGES_PER_SECOND", "1000"),
@@ -72,7 +72,7 @@ fn costly(own: usize) -> Value {
 }
 
 #[tokio::test]
-async fn a_condition_that_takes_too_many_steps_is_told_a_gap_behind_the_notifications_of_its_emit() {
+async fn a_condition_over_its_cost_limit_gets_a_gap_after_the_notifications_of_the_emit() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
@@ -95,7 +95,7 @@ async fn a_condition_that_takes_too_many_steps_is_told_a_gap_behind_the_notifica
 }
 
 #[tokio::test]
-async fn costly_conditions_of_several_sessions_get_one_gap_each_and_keep_nobody_from_hearing() {
+async fn expensive_conditions_get_one_gap_each_and_do_not_delay_other_sessions() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut honest = Client::connect(&node, &tokens).await;
@@ -129,7 +129,7 @@ async fn costly_conditions_of_several_sessions_get_one_gap_each_and_keep_nobody_
 }
 
 #[test]
-fn limits_of_the_door_are_counted() {
+fn limits_of_the_upgrade_are_counted() {
     let user = Node::start(&[("LIMITS__SESSIONS_PER_USER", "1")]);
     let address = Node::start(&[("LIMITS__SESSIONS_PER_ADDRESS", "1")]);
     let full = Node::start(&[("LIMITS__SESSIONS", "1")]);

@@ -36,7 +36,7 @@ async fn each_line_of_a_json_log_is_one_object_with_time_level_target_message_an
 }
 
 #[test]
-fn the_line_of_a_disconnect_names_project_user_and_the_application_that_ordered_it() {
+fn the_log_line_of_a_disconnect_names_project_user_and_calling_application() {
     let node = Node::start(&[("LOG__FORMAT", "json")]);
     assert_eq!(disconnect_user(&node, "u7").status, 200);
     let lines = json_lines(&node.log());
@@ -46,7 +46,7 @@ fn the_line_of_a_disconnect_names_project_user_and_the_application_that_ordered_
 }
 
 #[test]
-fn a_text_log_has_the_fields_behind_the_message() {
+fn a_text_log_has_the_fields_after_the_message() {
     let node = Node::start(&[]);
     assert_eq!(disconnect_user(&node, "u 7").status, 200);
     let log = node.log();

@@ -10,7 +10,7 @@ async fn still_answers(client: &mut Client) {
 }
 
 #[tokio::test]
-async fn what_is_no_json_object_is_told_and_the_session_goes_on() {
+async fn a_message_that_is_not_a_json_object_is_answered_with_an_error_and_the_session_stays_open() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     let broken = ["", "{", "nope", r#"{"objType":"REGISTER",}"#, "{} {}", "\u{feff}{}"];
@@ -25,7 +25,7 @@ async fn what_is_no_json_object_is_told_and_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn an_unknown_message_is_told_and_the_session_goes_on() {
+async fn an_unknown_message_is_answered_with_an_error_and_the_session_stays_open() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     for text in [
@@ -44,7 +44,7 @@ async fn an_unknown_message_is_told_and_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn json_nested_without_end_is_told_and_the_session_goes_on() {
+async fn deeply_nested_json_is_answered_with_an_error_and_the_session_stays_open() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     for text in ["[".repeat(60_000), "{\"a\":".repeat(12_000)] {
@@ -55,7 +55,7 @@ async fn json_nested_without_end_is_told_and_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn a_guid_of_at_most_64_bytes_comes_back_in_every_answer() {
+async fn every_answer_repeats_a_guid_of_up_to_64_bytes() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
@@ -74,7 +74,7 @@ async fn a_guid_of_at_most_64_bytes_comes_back_in_every_answer() {
 }
 
 #[tokio::test]
-async fn without_a_guid_none_comes_back() {
+async fn an_answer_without_a_guid_in_the_message_has_none() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     let answer = client.ask(json!({"objType": "REGISTER", "onEvents": []})).await;
@@ -82,7 +82,7 @@ async fn without_a_guid_none_comes_back() {
 }
 
 #[tokio::test]
-async fn a_guid_that_is_too_long_or_no_text_is_an_unknown_message() {
+async fn a_guid_that_is_too_long_or_not_a_string_is_an_unknown_message() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     for guid in [json!("g".repeat(65)), json!("ü".repeat(33)), json!(5), json!({"a": 1}), json!([])] {
@@ -95,7 +95,7 @@ async fn a_guid_that_is_too_long_or_no_text_is_an_unknown_message() {
 }
 
 #[tokio::test]
-async fn both_lists_are_always_there_and_empty_for_no_entries() {
+async fn both_lists_are_always_present_and_empty_without_entries() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     for message in ["REGISTER", "UNREGISTER"] {
@@ -106,7 +106,7 @@ async fn both_lists_are_always_there_and_empty_for_no_entries() {
 }
 
 #[tokio::test]
-async fn a_list_of_entries_that_is_none_is_told_as_an_error() {
+async fn entries_that_are_not_a_list_are_answered_with_an_error() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     for message in ["REGISTER", "UNREGISTER"] {

@@ -59,7 +59,7 @@ fn a_client_gets_prometheus_text_unless_it_prefers_openmetrics() {
 }
 
 #[test]
-fn both_formats_have_the_same_series_and_name_their_counters_as_each_demands() {
+fn both_formats_have_the_same_series_and_their_own_counter_names() {
     let node = Node::start(&[]);
     let prometheus = page(&node, None).1;
     let open_metrics = page(&node, Some("application/openmetrics-text")).1;

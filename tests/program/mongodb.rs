@@ -40,7 +40,7 @@ fn text(output: &Output) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_nodes_that_start_at_once_on_an_empty_catalogue_make_one_demo_and_take_its_tokens() {
+async fn two_nodes_that_start_together_on_an_empty_catalogue_create_one_demo_and_accept_its_tokens() {
     let Some(database) = Database::shared() else { return };
     let start = || database.start_node(&[]);
     let (one, other) = std::thread::scope(|scope| {
@@ -63,7 +63,7 @@ async fn two_nodes_that_start_at_once_on_an_empty_catalogue_make_one_demo_and_ta
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_project_that_is_held_is_served_while_mongodb_is_away_and_all_is_well_soon_after_its_return() {
+async fn a_cached_project_is_served_while_mongodb_is_down_and_others_soon_after_it_returns() {
     let Some(mut server) = Server::started() else { return };
     let database = server.database();
     let node = database.start_node(&[("CATALOGUE__CACHE_SECONDS", "1")]);
@@ -94,7 +94,7 @@ async fn a_project_that_is_held_is_served_while_mongodb_is_away_and_all_is_well_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mongodb_that_says_nothing_holds_up_nobody_but_who_asks_for_it() {
+async fn a_mongodb_that_hangs_delays_only_the_requests_that_need_it() {
     let Some(server) = Server::started() else { return };
     let database = server.database();
     let node = database.start_node(&[("HTTP__WORKERS", "1")]);
@@ -126,7 +126,7 @@ async fn a_mongodb_that_says_nothing_holds_up_nobody_but_who_asks_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_starts_without_mongodb_is_alive_and_becomes_ready_by_itself() {
+async fn a_node_that_starts_without_mongodb_is_healthy_and_becomes_ready_when_mongodb_starts() {
     let Some(mut server) = Server::new() else { return };
     let database = server.database();
     let node = database.start_node(&[]);
@@ -144,7 +144,7 @@ async fn a_node_that_starts_without_mongodb_is_alive_and_becomes_ready_by_itself
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn migrations_run_by_two_at_once_and_again_are_applied_once() {
+async fn migrations_that_run_concurrently_and_again_are_applied_once() {
     let Some(database) = Database::shared() else { return };
     let both = [spawn(&database, &["migrate"]), spawn(&database, &["migrate"])];
     let told: Vec<Output> = both.map(|child| child.wait_with_output().expect("its output")).into();
@@ -166,7 +166,7 @@ async fn migrations_run_by_two_at_once_and_again_are_applied_once() {
 }
 
 #[test]
-fn a_mongodb_that_is_not_there_or_can_not_be_is_told_in_one_line_without_its_password() {
+fn an_unreachable_or_impossible_mongodb_address_is_reported_in_one_line_without_the_password() {
     let unused = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port").local_addr().expect("its address");
     let nowhere = format!("mongodb://ann:sesame@{unused}/?serverSelectionTimeoutMS=200");
     let commands = [&["migrate"][..], &["token", "user", "--project", "demo", "--sub", "u1"]];

@@ -32,7 +32,7 @@ async fn a_notification_names_its_event_its_id_and_its_type() {
 }
 
 #[tokio::test]
-async fn event_data_passes_through_as_the_backend_wrote_it() {
+async fn event_data_is_delivered_byte_for_byte() {
     let (node, tokens, mut client) = started().await;
     client.subscribe(entry("orders")).await;
     client.subscribe(conditional("orders", json!({"z": {"$exists": true}}))).await;
@@ -52,7 +52,7 @@ async fn event_data_passes_through_as_the_backend_wrote_it() {
 }
 
 #[tokio::test]
-async fn event_data_may_be_any_piece_of_json() {
+async fn event_data_may_be_any_json_value() {
     let (node, tokens, mut client) = started().await;
     client.subscribe(entry("orders")).await;
     for data in ["5", "\"text\"", "true", "null", "[]", "[1,{\"a\":2}]", "{}"] {
@@ -63,7 +63,7 @@ async fn event_data_may_be_any_piece_of_json() {
 }
 
 #[tokio::test]
-async fn only_matching_data_is_told() {
+async fn only_matching_data_is_delivered() {
     let (node, tokens, mut client) = started().await;
     let id = client.subscribe(conditional("orders", json!({"to": "u1", "total": {"$gte": 100}}))).await;
     for data in [
@@ -80,7 +80,7 @@ async fn only_matching_data_is_told() {
 }
 
 #[tokio::test]
-async fn conditions_count_the_last_of_duplicate_keys_and_every_digit() {
+async fn conditions_use_the_last_of_duplicate_keys_and_every_digit() {
     let (node, tokens, mut client) = started().await;
     let last = client.subscribe(conditional("orders", json!({"a": 2}))).await;
     let digits = client.subscribe(conditional("orders", json!({"b": 9007199254740993_u64}))).await;
@@ -117,7 +117,7 @@ async fn a_selection_keeps_or_drops_fields() {
 }
 
 #[tokio::test]
-async fn without_event_data_only_the_fact_is_told() {
+async fn a_notification_without_event_data_names_only_the_event() {
     let (node, tokens, mut client) = started().await;
     let mut quiet = conditional("orders", json!({"a": 1}));
     quiet["getEventData"] = json!(false);
@@ -129,7 +129,7 @@ async fn without_event_data_only_the_fact_is_told() {
 }
 
 #[tokio::test]
-async fn registering_the_same_thing_twice_tells_each_once() {
+async fn the_same_entry_registered_twice_is_notified_once_per_registration() {
     let (node, tokens, mut client) = started().await;
     let same = || conditional("orders", json!({"a": 1}));
     let first = client.subscribe(same()).await;
@@ -168,7 +168,7 @@ async fn notifications_of_one_event_come_in_the_order_of_their_emits() {
 }
 
 #[tokio::test]
-async fn every_session_on_every_worker_is_told_once() {
+async fn every_session_on_every_worker_receives_a_broadcast_once() {
     let node = Node::start(&[("HTTP__WORKERS", "3")]);
     let tokens = node.tokens();
     let mut clients = Vec::new();
@@ -190,7 +190,7 @@ async fn every_session_on_every_worker_is_told_once() {
 }
 
 #[tokio::test]
-async fn other_events_are_not_told() {
+async fn other_events_are_not_delivered() {
     let (node, tokens, mut client) = started().await;
     client.subscribe(entry("orders")).await;
     for event in ["Orders", "orders ", "order", "orders.new"] {
@@ -201,7 +201,7 @@ async fn other_events_are_not_told() {
 }
 
 #[tokio::test]
-async fn another_projects_event_of_the_same_name_is_not_told() {
+async fn an_event_of_the_same_name_in_another_project_is_not_delivered() {
     let (node, tokens, mut client) = started().await;
     add_project(node.directory(), "other");
     let strangers = Tokens {
@@ -224,7 +224,7 @@ async fn another_projects_event_of_the_same_name_is_not_told() {
 }
 
 #[tokio::test]
-async fn an_emit_with_more_frames_than_the_queue_holds_is_told_in_portions_and_whole() {
+async fn an_emit_with_more_frames_than_the_queue_holds_is_delivered_completely() {
     let settings = [("LIMITS__QUEUED_BYTES", "262144"), ("SESSION__SEND_BUFFER_BYTES", "67108864")];
     let node = Node::start(&settings);
     let tokens = node.tokens();

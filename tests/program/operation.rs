@@ -99,7 +99,7 @@ async fn a_session_that_ends_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_session_that_ends_while_its_register_is_under_way_leaves_nothing_behind() {
+fn a_session_that_ends_during_its_register_leaves_nothing_behind() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let entries: Vec<_> = (0..100).map(|i| conditional(&format!("event-{i}"), json!({"to": i}))).collect();
@@ -121,7 +121,7 @@ fn a_session_that_ends_while_its_register_is_under_way_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_second_node_on_the_same_data_folder_is_refused_with_a_reason() {
+fn a_second_node_on_the_same_data_folder_exits_with_a_reason() {
     let node = Node::start(&[]);
     let mut second = command(node.directory(), &[])
         .stdout(Stdio::null())

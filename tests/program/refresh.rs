@@ -18,7 +18,7 @@ fn refresh(api: Option<&str>, user: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn both_tokens_or_either_may_be_replaced_and_the_earlier_expiry_is_told() {
+async fn a_refresh_may_replace_one_or_both_tokens_and_returns_the_earlier_expiry() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
@@ -40,7 +40,7 @@ async fn both_tokens_or_either_may_be_replaced_and_the_earlier_expiry_is_told() 
 }
 
 #[tokio::test]
-async fn a_refresh_is_answered_at_once_and_not_with_the_next_tick() {
+async fn a_refresh_is_answered_immediately_and_not_at_the_next_tick() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
@@ -53,7 +53,7 @@ async fn a_refresh_is_answered_at_once_and_not_with_the_next_tick() {
 }
 
 #[tokio::test]
-async fn subscriptions_outlive_a_refresh() {
+async fn subscriptions_survive_a_refresh() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
@@ -65,7 +65,7 @@ async fn subscriptions_outlive_a_refresh() {
 }
 
 #[tokio::test]
-async fn refused_tokens_are_told_why_and_the_old_ones_stay() {
+async fn a_refresh_with_bad_tokens_is_answered_with_the_reason_and_the_old_tokens_stay() {
     let node = Node::start(&[]);
     let old_user = Claims::user("u1").expiring_in(500);
     let tokens = Tokens { api: node.token(Claims::api("connect emit")), user: node.token(old_user.clone()) };
@@ -103,7 +103,7 @@ async fn refused_tokens_are_told_why_and_the_old_ones_stay() {
 }
 
 #[tokio::test]
-async fn tokens_of_the_wrong_kind_are_an_error_and_the_session_goes_on() {
+async fn a_refresh_with_tokens_that_are_not_strings_is_an_error_and_the_session_stays_open() {
     let node = Node::start(&[]);
     let mut client = Client::connect(&node, &node.tokens()).await;
     for tokens in [json!(null), json!("a"), json!([]), json!({"x-am-authorization": 5})] {

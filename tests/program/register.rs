@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 
 #[tokio::test]
-async fn a_valid_entry_comes_back_with_its_event_id() {
+async fn a_valid_entry_is_returned_with_its_event_id() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     let mut full = conditional("orders", json!({"recipientId": "u42", "total": {"$gte": 100}}));
@@ -40,7 +40,7 @@ async fn event_ids_are_unique_within_the_session() {
 }
 
 #[tokio::test]
-async fn names_at_their_bounds_are_good() {
+async fn names_of_minimum_and_maximum_length_are_valid() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     for name in ["n", &"n".repeat(200), &"ü".repeat(100), "Größe / 大 \"quoted\" \\"] {
@@ -49,7 +49,7 @@ async fn names_at_their_bounds_are_good() {
 }
 
 #[tokio::test]
-async fn a_recover_is_answered_not_recovered_while_events_keep_no_history() {
+async fn a_recover_is_answered_not_recovered_because_events_have_no_history() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     let mut wished = entry("orders");
@@ -60,7 +60,7 @@ async fn a_recover_is_answered_not_recovered_while_events_keep_no_history() {
 }
 
 #[tokio::test]
-async fn the_hundred_and_first_subscription_is_refused_and_room_comes_back() {
+async fn subscription_101_is_refused_until_another_is_unregistered() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     let entries =
@@ -78,7 +78,7 @@ async fn the_hundred_and_first_subscription_is_refused_and_room_comes_back() {
 }
 
 #[tokio::test]
-async fn more_entries_at_once_than_a_session_may_have_are_told_too_many_subscriptions() {
+async fn entries_beyond_the_limit_of_a_session_are_refused_with_too_many_subscriptions() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     let entries: Vec<Value> = (0..101).map(|number| entry(&format!("event-{number}"))).collect();

@@ -67,7 +67,7 @@ fn invalid_entries() -> Vec<(&'static str, &'static str, Value)> {
 }
 
 #[tokio::test]
-async fn every_kind_of_invalid_entry_is_told_its_code_and_spoils_no_other() {
+async fn every_kind_of_invalid_entry_has_its_code_and_affects_no_other_entry() {
     let node = Node::start(&[("LIMITS__MESSAGES_PER_SECOND", "1000")]);
     let mut client = Client::of(&node).await;
     for (what, code, bad) in invalid_entries() {
@@ -88,7 +88,7 @@ async fn every_kind_of_invalid_entry_is_told_its_code_and_spoils_no_other() {
 }
 
 #[tokio::test]
-async fn an_entry_that_is_no_object_is_invalid() {
+async fn an_entry_that_is_not_an_object_is_invalid() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     let (valid, invalid) = client.register(json!([5, "orders", null, [], entry("orders")])).await;

@@ -78,7 +78,7 @@ fn a_port_in_use_names_http_bind() {
 }
 
 #[test]
-fn a_data_folder_that_can_not_be_made_names_data_dir() {
+fn a_data_folder_that_can_not_be_created_names_data_dir() {
     let text = refused(command(Path::new("/proc/carillon"), &[]));
     assert!(text.contains("data.dir") && text.contains("/proc/carillon"), "{text}");
 }

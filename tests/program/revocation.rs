@@ -109,7 +109,7 @@ async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_was_deaf_when_a_key_was_revoked_learns_it_when_it_hears_again() {
+async fn a_node_without_redis_learns_of_a_revoked_key_when_it_reconnects() {
     let Some(database) = Database::shared() else { return };
     let mut redis = RedisServer::start();
     let nodes = cluster(&redis, &database);
@@ -135,7 +135,7 @@ async fn a_node_that_was_deaf_when_a_key_was_revoked_learns_it_when_it_hears_aga
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_revoked_while_mongodb_says_nothing_to_the_node_ends_its_sessions_once_it_answers() {
+async fn a_key_revoked_while_mongodb_hangs_ends_its_sessions_once_mongodb_answers_again() {
     let Some(server) = Server::started() else { return };
     let database = server.database();
     let redis = RedisServer::start();
@@ -155,7 +155,7 @@ async fn a_key_revoked_while_mongodb_says_nothing_to_the_node_ends_its_sessions_
 }
 
 #[tokio::test]
-async fn on_the_embedded_catalogue_a_running_node_sees_what_the_command_line_does() {
+async fn a_running_node_sees_changes_of_the_command_line_in_the_embedded_catalogue() {
     let node = Node::start(&[]);
     let (mut client, tokens) = (Client::of(&node).await, node.tokens());
     client.subscribe(entry("orders")).await;
@@ -183,7 +183,7 @@ async fn on_the_embedded_catalogue_a_running_node_sees_what_the_command_line_doe
 }
 
 #[tokio::test]
-async fn a_session_that_was_refreshed_with_a_new_key_outlives_the_old_one() {
+async fn a_session_refreshed_with_tokens_of_a_new_key_survives_the_revocation_of_the_old_key() {
     let node = Node::start(&[]);
     let mut refreshed = Client::of(&node).await;
     let mut old = Client::of(&node).await;
@@ -213,7 +213,7 @@ async fn a_session_that_was_refreshed_with_a_new_key_outlives_the_old_one() {
 }
 
 #[test]
-fn orders_over_keys_need_the_scope_and_a_key_that_is_there() {
+fn key_calls_need_the_admin_scope_and_an_existing_key() {
     let node = Node::start(&[]);
     let admin = node.token(Claims::api("admin"));
     let emitter = node.token(Claims::api("connect emit"));
@@ -276,7 +276,7 @@ async fn a_project_removed_from_mongodb_loses_its_sessions_on_every_node() {
 }
 
 #[test]
-fn a_key_whose_id_begins_as_an_option_does_can_be_added_and_revoked() {
+fn a_key_whose_id_begins_like_an_option_can_be_added_and_revoked() {
     let node = Node::start(&[]);
     let added = node.run(&[], &["key", "add", "--project", "demo", "--use", "api", "--id", "-Old_1-x"]);
     assert_eq!(text(&added), "-Old_1-x\n");
@@ -287,7 +287,7 @@ fn a_key_whose_id_begins_as_an_option_does_can_be_added_and_revoked() {
 }
 
 #[test]
-fn what_the_command_line_can_not_do_it_says_in_one_line() {
+fn command_line_errors_are_one_line() {
     let node = Node::start(&[]);
     let rows: [(&[&str], &str); 5] = [
         (&["key", "list", "--project", "nobody"], "carillon: there is no project nobody in "),

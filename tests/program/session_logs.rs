@@ -124,7 +124,7 @@ async fn a_refused_handshake_is_logged_with_its_code_and_its_address() {
 }
 
 #[tokio::test]
-async fn the_line_of_a_close_says_who_closed_the_session() {
+async fn the_log_line_of_a_close_names_the_side_that_closed() {
     let settings = [
         ("LOG__FORMAT", "json"),
         ("LOG__LEVEL", "debug"),

@@ -29,7 +29,7 @@ async fn at_sigterm_and_sigint_sessions_are_closed_with_1001_and_the_exit_is_cle
 }
 
 #[tokio::test]
-async fn peers_that_never_answer_do_not_hold_the_node_past_its_time() {
+async fn peers_that_never_answer_do_not_delay_the_exit_beyond_the_shutdown_timeout() {
     let mut node = Node::start(&[("SHUTDOWN__SECONDS", "2")]);
     let tokens = node.tokens();
     let _deaf = RawSocket::upgrade(&node, &tokens);
@@ -43,7 +43,7 @@ async fn peers_that_never_answer_do_not_hold_the_node_past_its_time() {
 }
 
 #[tokio::test]
-async fn while_an_emit_is_under_way_the_node_is_not_ready_refuses_upgrades_and_answers_the_emit() {
+async fn a_stopping_node_is_not_ready_refuses_upgrades_and_answers_the_emit_in_progress() {
     let mut node = Node::start(&[]);
     let tokens = node.tokens();
     let body = br#"{"name":"orders","eventData":1}"#;
@@ -79,7 +79,7 @@ async fn while_an_emit_is_under_way_the_node_is_not_ready_refuses_upgrades_and_a
 }
 
 #[tokio::test]
-async fn a_node_that_gives_notice_is_not_ready_and_serves_on_until_its_time_or_a_second_signal() {
+async fn a_node_that_gives_notice_is_not_ready_and_keeps_serving_until_the_notice_ends_or_a_second_signal() {
     let mut node = Node::start(&[("SHUTDOWN__NOTICE_SECONDS", "600")]);
     node.signal(Signal::TERM);
     eventually("a node that is not ready", || request(node.address(), "GET", "/readyz", &[], b"").status == 503);

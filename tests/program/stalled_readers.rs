@@ -66,7 +66,7 @@ fn a_peer_that_pipelines_and_does_not_read_costs_neither_processor_time_nor_memo
 }
 
 #[test]
-fn a_peer_that_takes_nothing_of_its_answers_is_closed_after_the_timeout_and_counted() {
+fn a_peer_that_does_not_read_its_answers_is_closed_after_the_timeout_and_counted() {
     let node = Node::start(&[("HTTP__WRITE_TIMEOUT_SECONDS", "1")]);
     let mut peer = flood(node.address(), &pipelined(&head("GET", "/try", &[], None)));
     eventually("the timeout counted", || node.limit_count("http.write_timeout_seconds") == 1.0);
@@ -127,7 +127,7 @@ fn emit_in_chunks(node: &Node) -> Vec<u8> {
 }
 
 #[test]
-fn a_header_line_that_ends_with_a_line_feed_alone_is_refused() {
+fn a_header_line_that_ends_with_only_a_line_feed_is_refused() {
     let node = Node::start(&[]);
     let good = String::from_utf8(head("GET", "/", &[("Accept", "*/*")], None)).expect("text");
     let lines = good.matches("\r\n").count();

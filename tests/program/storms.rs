@@ -16,7 +16,7 @@ fn listen(node: &Node) -> thread::JoinHandle<()> {
 }
 
 #[test]
-fn a_ping_is_answered_while_an_event_storms_over_its_worker() {
+fn a_ping_is_answered_while_its_worker_is_busy_with_notifications() {
     // What waits for the sessions is never empty: publishing waits for room in the queue.
     let settings = [("HTTP__WORKERS", "1"), ("SESSION__SEND_BUFFER_BYTES", "1073741824")];
     let node = Node::start(&settings);

@@ -22,7 +22,7 @@ fn clients(node: &Node) -> Vec<RawSocket> {
 }
 
 #[test]
-fn tcp_memory_is_raised_by_two_pages_a_client_and_given_back_by_a_stop() {
+fn tcp_memory_is_raised_by_two_pages_per_client_and_restored_at_the_stop() {
     let mut node = Node::start_with_system(&[(TCP_MEM, "100\t200\t300\n")], &[]);
     let tcp_mem = node.system_file(TCP_MEM);
     let read = || std::fs::read_to_string(&tcp_mem).expect("the file");
@@ -40,7 +40,7 @@ fn tcp_memory_is_raised_by_two_pages_a_client_and_given_back_by_a_stop() {
 }
 
 #[test]
-fn tcp_memory_past_its_share_is_left_as_it_is_and_counted() {
+fn tcp_memory_over_its_share_is_not_raised_and_the_limit_is_counted() {
     // More pages than a hundredth of any machine's memory.
     let node = Node::start_with_system(&[(TCP_MEM, "1 2 1000000000000")], &[("LIMITS__TCP_MEMORY_PERCENT", "1")]);
     let _sockets = clients(&node);
@@ -51,7 +51,7 @@ fn tcp_memory_past_its_share_is_left_as_it_is_and_counted() {
 }
 
 #[test]
-fn tcp_memory_that_may_not_be_raised_is_said_at_the_start_with_the_command() {
+fn tcp_memory_that_can_not_be_raised_is_logged_at_the_start_with_the_command() {
     let node = Node::start_with_system_closed(&[(TCP_MEM, "100 200 300")], &[("LIMITS__SESSIONS", "200")]);
     let told = "net.ipv4.tcp_mem does for 150 clients, 200 may come, and this process can't raise it: ";
     let command = r#"sysctl -w net.ipv4.tcp_mem="500 600 700""#;
@@ -64,7 +64,7 @@ fn tcp_memory_that_may_not_be_raised_is_said_at_the_start_with_the_command() {
 }
 
 #[test]
-fn a_table_of_tracked_connections_that_ends_first_is_warned_of_at_the_start() {
+fn a_connection_tracking_table_below_the_session_limit_is_warned_of_at_the_start() {
     let node = Node::start_with_system(&[(MOST_TRACKED, "77\n")], &[]);
     let line = node.output().lines().find(|line| line.contains("tracked connections")).map(str::to_owned);
     let line = line.expect("a line that says so");
@@ -78,14 +78,14 @@ fn a_table_of_tracked_connections_that_ends_first_is_warned_of_at_the_start() {
 }
 
 #[test]
-fn a_backlog_that_the_system_cuts_is_said_at_the_start() {
+fn a_backlog_that_the_system_limits_is_logged_at_the_start() {
     let node = Node::start_with_system(&[(SOMAXCONN, "128\n")], &[]);
     let told = "http.backlog is 4096, the system allows 128: sysctl -w net.core.somaxconn=4096";
     assert!(node.output().contains(told), "{}", node.output());
 }
 
 #[test]
-fn as_many_connections_wait_to_be_accepted_as_the_backlog_says() {
+fn the_accept_queue_holds_as_many_connections_as_the_backlog_setting() {
     let mut node = Node::start(&[("HTTP__BACKLOG", "8")]);
     node.signal(Signal::STOP);
     let connect = || TcpStream::connect_timeout(&node.address(), Duration::from_millis(300));

@@ -5,7 +5,7 @@ use crate::support::{Node, emit};
 use serde_json::json;
 
 #[tokio::test]
-async fn after_unregister_nothing_more_comes_for_that_id() {
+async fn no_notification_follows_the_answer_to_unregister() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let mut client = Client::connect(&node, &tokens).await;
@@ -24,7 +24,7 @@ async fn after_unregister_nothing_more_comes_for_that_id() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_not_registered_is_told_and_spoils_no_other() {
+async fn an_unknown_id_is_reported_and_affects_no_other_id() {
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     let id = client.subscribe(entry("orders")).await;

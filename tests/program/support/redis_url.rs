@@ -24,7 +24,7 @@ impl RedisUrl<'_> {
 }
 
 #[test]
-fn a_redis_address_is_read_with_and_without_its_optional_parts() {
+fn a_redis_address_is_parsed_with_and_without_its_optional_parts() {
     let read = |url| {
         let RedisUrl { login, host, database } = RedisUrl::read(url);
         (login, host, database.to_owned())

@@ -52,6 +52,7 @@ impl Counts {
             (MetricName::Subscriptions, broker.subscriptions.value()),
             (MetricName::Channels, broker.channels.value()),
             (MetricName::SessionQueueBytes, broker.session_queue_bytes.value()),
+            (MetricName::SessionBurstBytes, broker.session_burst_bytes.value()),
             (MetricName::BusQueueBytes, broker.bus_queue_bytes.value()),
             (MetricName::BusReady, self.bus_health.is_ready().into()),
             (MetricName::Nodes, broker.nodes.value()),

@@ -11,11 +11,18 @@ const DATA_BYTES: usize = 220_000;
 
 /// Connects a session with subscriptions on one event, whose conditions differ and all match.
 fn subscribe(node: &Node) -> RawSocket {
+    subscribe_with(node, &json!({}))
+}
+
+/// The same, with further members in each entry.
+fn subscribe_with(node: &Node, members: &Value) -> RawSocket {
     let mut socket = RawSocket::upgrade(node, &node.tokens());
     let entries: Vec<Value> = (0..SUBSCRIPTIONS)
         .map(|number| {
             let condition = json!({"conditionType": "RESPONSE", "criteria": {"n": {"$lte": 2 + number}}});
-            json!({"eventType": "CUSTOM_WS_EVENTS", "apiName": "orders", "condition": condition})
+            let mut entry = json!({"eventType": "CUSTOM_WS_EVENTS", "apiName": "orders", "condition": condition});
+            entry.as_object_mut().expect("an object").extend(members.as_object().expect("an object").clone());
+            entry
         })
         .collect();
     socket.register(&entries);
@@ -80,4 +87,33 @@ fn sessions_that_do_not_read_share_the_data_of_a_large_emit() {
     assert!(grown < 40_000_000, "{grown} bytes for {SESSIONS} sessions");
     assert_eq!(node.metric("carillon_sessions", ""), SESSIONS as f64);
     drop(silent);
+}
+
+#[test]
+fn all_bursts_of_a_node_together_stay_within_queued_bytes() {
+    const QUEUED_BYTES: f64 = 30e6;
+    let settings = [
+        ("LIMITS__QUEUED_BYTES", "30000000"),
+        ("SESSION__WRITE_TIMEOUT_SECONDS", "600"),
+        ("SESSION__CLOSE_SECONDS", "60"),
+    ];
+    let node = Node::start(&settings);
+    // The selected data is copied into each frame: 22 MB for each session, so that only one session has room.
+    let select = json!({"select": {"n": 1, "text": 1}});
+    let mut silent: Vec<RawSocket> = (0..3).map(|_| subscribe_with(&node, &select)).collect();
+    emit_data(&node, 1, &"x".repeat(DATA_BYTES));
+    eventually("two sessions over the bound", || node.limit_count("send_buffer_bytes") == 2.0);
+    eventually("the burst of the third", || node.metric("carillon_session_burst_bytes", "") > 20e6);
+    assert!(node.metric("carillon_session_burst_bytes", "") <= QUEUED_BYTES);
+    let mut closed = 0;
+    for socket in &mut silent {
+        // A closed session receives the rest of the frame that was written in part, then the close frame.
+        let last = (0..SUBSCRIPTIONS).map(|_| socket.read_frame()).find(|frame| frame.first_byte != TEXT);
+        if let Some(frame) = last {
+            assert_eq!(frame.payload[..2], 4430_u16.to_be_bytes());
+            closed += 1;
+        }
+    }
+    assert_eq!(closed, 2, "the third session receives all of the emit");
+    eventually("no burst", || node.metric("carillon_session_burst_bytes", "") == 0.0);
 }

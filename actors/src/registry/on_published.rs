@@ -18,8 +18,9 @@ use std::collections::VecDeque;
 /// many frames as subscribers, each as long as the event data.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Event data of this size is shared by the frames of an emit instead of being copied into each. Smaller data is copied: one
-/// buffer is faster to write than three.
+/// Event data of this size is shared by the frames of an emit instead of being copied into each. Smaller data is copied,
+/// because one buffer is faster to write than three, and so is selected data. Copies are bounded by `limits.queued_bytes`
+/// twice: on their way to the hubs by the fan-out permits, and past a session's send buffer by the node's burst bytes.
 const SHARED_DATA_BYTES: usize = 16 * 1024;
 
 impl Handler<Published> for SessionRegistry {

@@ -1,8 +1,8 @@
-//! The tables of codes: errors that a client or a backend reads, codes that close a WebSocket, and reasons of a gap.
+//! The tables of codes: error codes, close codes and gap reasons.
 //!
-//! Every code stands in docs/protocol.md with its meaning; nothing else may be told to a peer.
+//! docs/protocol.md has the meaning of every code. A peer never receives another one.
 
-/// What went wrong, as a peer reads it (`errors[].code`).
+/// The code of an error, `errors[].code`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
     UnknownMessage,
@@ -58,7 +58,7 @@ impl ErrorCode {
         ErrorCode::UnsupportedMediaType,
     ];
 
-    /// The code as it stands on the wire.
+    /// The code on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             ErrorCode::UnknownMessage => "UNKNOWN_MESSAGE",
@@ -88,7 +88,7 @@ impl ErrorCode {
     }
 }
 
-/// Why a session ended: the status code of the close frame (RFC 6455 §7.4; 4000 to 4999 are ours).
+/// The status code of a close frame (RFC 6455 §7.4). Codes from 4000 to 4999 are defined by Carillon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CloseCode {
     Normal,
@@ -137,39 +137,40 @@ impl CloseCode {
         }
     }
 
-    /// The reason that goes with the number, short enough for a control frame (RFC 6455 §5.5).
+    /// The reason in the close frame, short enough for a control frame (RFC 6455 §5.5).
     pub const fn reason(self) -> &'static str {
         match self {
             CloseCode::Normal => "",
-            CloseCode::GoingAway => "the node stops: come back in 1 to 5 seconds",
-            CloseCode::ProtocolError => "broken frame",
+            CloseCode::GoingAway => "the node is stopping: reconnect in 1 to 5 seconds",
+            CloseCode::ProtocolError => "invalid frame",
             CloseCode::Unsupported => "binary frames are not accepted",
-            CloseCode::InvalidPayload => "text is not UTF-8",
-            CloseCode::TooBig => "message too long",
-            CloseCode::TokenRefused => "token bad or expired",
+            CloseCode::InvalidPayload => "the text is not UTF-8",
+            CloseCode::TooBig => "the message is too long",
+            CloseCode::TokenRefused => "a token is invalid or expired",
             CloseCode::Disconnected => "ended by an administrator or by the application",
-            CloseCode::SilentTooLong => "silent too long",
+            CloseCode::SilentTooLong => "nothing was received for too long",
             CloseCode::TooManyMessages => "too many messages",
-            CloseCode::TooSlow => "too slow to read",
+            CloseCode::TooSlow => "the client reads too slowly",
         }
     }
 }
+
 /// Why notifications may have been missed (`GAP`, `response.reason`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum GapReason {
     /// The node's connection to the bus was lost for a while.
     BusReconnected,
-    /// More arrived than the node could tell within its bounds.
+    /// More was published than the node could deliver within its limits.
     Overflow,
-    /// To find out whether an emit meets the condition would have taken more than it may.
+    /// Evaluating the condition would have exceeded its cost limit.
     ConditionTooCostly,
 }
 
 impl GapReason {
-    /// Every reason, in the order of their numbers.
+    /// Every reason, in the order of docs/protocol.md.
     pub const ALL: [GapReason; 3] = [GapReason::BusReconnected, GapReason::Overflow, GapReason::ConditionTooCostly];
 
-    /// The reason as it stands on the wire.
+    /// The reason on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             GapReason::BusReconnected => "BUS_RECONNECTED",

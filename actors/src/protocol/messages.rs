@@ -1,6 +1,6 @@
-//! JSON messages: what a client says, read without copying, and what it is told, written in one pass.
+//! JSON messages: reads those of clients without copying, and writes those of the node in one pass.
 //!
-//! Knows the names on the wire and nothing else: what an entry means is decided in `session/registration.rs`.
+//! This module knows only the names on the wire. `session/request.rs` interprets the entries of a message.
 
 use super::codes::{ErrorCode, GapReason};
 use serde::Deserialize;
@@ -17,10 +17,10 @@ pub const API_TOKEN: &str = "x-am-authorization";
 /// The name of the user token, in the same places.
 pub const USER_TOKEN: &str = "x-am-user-authorization";
 
-/// The one event type that is served.
+/// The only supported event type.
 pub const CUSTOM_WS_EVENTS: &str = "CUSTOM_WS_EVENTS";
 
-/// Names a subscription within its session, on the wire as a decimal string.
+/// The id of a subscription within its session. On the wire, a decimal string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct EventId(pub u32);
 
@@ -30,7 +30,7 @@ impl fmt::Display for EventId {
     }
 }
 
-/// A code and a sentence that says what to do.
+/// An error code and a message that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorBody {
     pub code: ErrorCode,
@@ -38,20 +38,20 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
-    /// Pairs a code with its sentence.
+    /// An error with its message.
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> ErrorBody {
         ErrorBody { code, message: message.into() }
     }
 }
 
-/// A client's message, understood as far as its own fields go. Not `Debug`: it may hold tokens.
+/// A client's message. Its entries are not parsed yet. Not `Debug`, because it may hold tokens.
 pub enum ClientMessage<'a> {
     Register { guid: Option<Cow<'a, str>>, entries: Vec<&'a RawValue> },
     Unregister { guid: Option<Cow<'a, str>>, entries: Vec<&'a RawValue> },
     Refresh { guid: Option<Cow<'a, str>>, api: Option<Cow<'a, str>>, user: Option<Cow<'a, str>> },
 }
 
-/// A message that was not understood: what to answer, and under which type.
+/// A refused message: the error to answer with, and the type of the answer.
 #[derive(Debug)]
 pub struct Refusal<'a> {
     pub answer_type: &'static str,
@@ -60,7 +60,7 @@ pub struct Refusal<'a> {
 }
 
 impl Refusal<'_> {
-    /// Whether the answer has the two lists that go with a REGISTER or UNREGISTER, whatever became of it.
+    /// Whether the answer has the two lists of REGISTER and UNREGISTER.
     pub fn has_lists(&self) -> bool {
         matches!(self.answer_type, "REGISTER" | "UNREGISTER")
     }
@@ -112,19 +112,19 @@ pub fn read_client_message(text: &str) -> Result<ClientMessage<'_>, Refusal<'_>>
     }
 }
 
-type Fault = (ErrorCode, &'static str);
-const INVALID_JSON: Fault = (ErrorCode::InvalidJson, "send one JSON object with objType in a text frame");
-const GUID_INVALID: Fault = (ErrorCode::UnknownMessage, "guid must be a string of at most 64 bytes");
-const UNKNOWN_TYPE: Fault = (ErrorCode::UnknownMessage, "objType must be REGISTER, UNREGISTER or REFRESH");
-const ON_EVENTS_MISSING: Fault = (ErrorCode::UnknownMessage, "onEvents must be an array");
-const TOKENS_MISSING: Fault =
+type Problem = (ErrorCode, &'static str);
+const INVALID_JSON: Problem = (ErrorCode::InvalidJson, "send one JSON object with objType in a text frame");
+const GUID_INVALID: Problem = (ErrorCode::UnknownMessage, "guid must be a string of at most 64 bytes");
+const UNKNOWN_TYPE: Problem = (ErrorCode::UnknownMessage, "objType must be REGISTER, UNREGISTER or REFRESH");
+const ON_EVENTS_MISSING: Problem = (ErrorCode::UnknownMessage, "onEvents must be an array");
+const TOKENS_MISSING: Problem =
     (ErrorCode::TokenMissing, "tokens must hold x-am-authorization, x-am-user-authorization or both, as strings");
 
-fn refusal<'a>(answer_type: &'static str, guid: Option<Cow<'a, str>>, (code, message): Fault) -> Refusal<'a> {
+fn refusal<'a>(answer_type: &'static str, guid: Option<Cow<'a, str>>, (code, message): Problem) -> Refusal<'a> {
     Refusal { answer_type, guid, error: ErrorBody::new(code, message) }
 }
 
-/// Reads a JSON object into a struct; a derived reader would take an array of its fields too.
+/// Reads a JSON object into a struct. A derived `Deserialize` alone would also accept an array of the fields.
 pub(crate) fn read_object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     if !text.trim_start_matches([' ', '\t', '\n', '\r']).starts_with('{') {
         return None;
@@ -132,9 +132,9 @@ pub(crate) fn read_object<'a, T: Deserialize<'a>>(text: &'a str) -> Option<T> {
     serde_json::from_str(text).ok()
 }
 
-/// Reads a JSON string; `None` where the value is another.
+/// Reads a JSON string. `None` if the value has another type.
 pub fn read_string(raw: &RawValue) -> Option<Cow<'_, str>> {
-    /// Borrows where the text has no escapes; a bare `Cow` would always copy.
+    /// Borrows if the text has no escapes. A plain `Cow` would always copy.
     #[derive(Deserialize)]
     struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
     serde_json::from_str::<Text<'_>>(raw.get()).ok().map(|text| text.0)
@@ -148,7 +148,7 @@ fn read_list(raw: Option<&RawValue>) -> Option<Vec<&RawValue>> {
     serde_json::from_str(raw?.get()).ok()
 }
 
-/// `{"type":"CONNECTED",…}`: the first message of a good session.
+/// `{"type":"CONNECTED",…}`: the first message of an accepted session.
 pub fn connected(session_id: &str, node: &str, ping_interval: u32) -> Vec<u8> {
     let mut out = br#"{"type":"CONNECTED","response":{"connected":true,"sessionId":"#.to_vec();
     write_string(&mut out, session_id);
@@ -158,7 +158,7 @@ pub fn connected(session_id: &str, node: &str, ping_interval: u32) -> Vec<u8> {
     out
 }
 
-/// `{"type":…,"errors":[…]}`: an answer that is nothing but an error.
+/// `{"type":…,"errors":[…]}`: an answer that consists of an error.
 pub fn errors(answer_type: &str, guid: Option<&str>, error: &ErrorBody) -> Vec<u8> {
     let mut out = open_answer(answer_type, guid);
     out.extend_from_slice(br#""errors":["#);
@@ -167,7 +167,7 @@ pub fn errors(answer_type: &str, guid: Option<&str>, error: &ErrorBody) -> Vec<u
     out
 }
 
-/// An answer of two lists, both empty, to a question that is refused whole.
+/// The answer to a refused REGISTER or UNREGISTER: an error and two empty lists.
 pub fn refused_lists(answer_type: &str, guid: Option<&str>, error: &ErrorBody) -> Vec<u8> {
     let mut out = open_answer(answer_type, guid);
     out.extend_from_slice(br#""response":{"validOnEvents":[],"invalidOnEvents":[]},"errors":["#);
@@ -176,14 +176,14 @@ pub fn refused_lists(answer_type: &str, guid: Option<&str>, error: &ErrorBody) -
     out
 }
 
-/// `{"type":"REFRESH",…}`: until when the session lives now, in Unix seconds.
+/// `{"type":"REFRESH",…}`: when the session now expires, in Unix seconds.
 pub fn refreshed(guid: Option<&str>, expires_at: u64) -> Vec<u8> {
     let mut out = open_answer("REFRESH", guid);
     out.extend_from_slice(format!(r#""response":{{"expiresAt":{expires_at}}}}}"#).as_bytes());
     out
 }
 
-/// An answer with both lists, whose entries are whole JSON texts.
+/// An answer with both lists. Their entries are complete JSON texts.
 pub fn answer_lists(answer_type: &str, guid: Option<&str>, valid: &[String], invalid: &[String]) -> Vec<u8> {
     let mut out = open_answer(answer_type, guid);
     out.extend_from_slice(br#""response":{"validOnEvents":["#);
@@ -194,19 +194,19 @@ pub fn answer_lists(answer_type: &str, guid: Option<&str>, valid: &[String], inv
     out
 }
 
-/// Appends event data, or what is selected of it.
+/// Appends event data, or its selected fields.
 pub type WriteData<'a> = dyn Fn(&mut Vec<u8>) + 'a;
 
-/// What follows the event data in a notification.
+/// The end of a notification, after the event data.
 pub const NOTIFICATION_END: &[u8] = b"}}";
 
-/// The start of a notification, up to where its event data follows.
+/// Writes the start of a notification, up to its event data.
 pub fn write_notification_head(out: &mut Vec<u8>, id: EventId, event: &str) {
     write_notification_names(out, id, event);
     out.extend_from_slice(br#","eventData":"#);
 }
 
-/// A whole notification; without `write_data` it has no event data.
+/// Writes a notification. Without `write_data`, it has no event data.
 pub fn write_notification(out: &mut Vec<u8>, id: EventId, event: &str, write_data: Option<&WriteData<'_>>) {
     write_notification_names(out, id, event);
     if let Some(write_data) = write_data {
@@ -223,7 +223,7 @@ fn write_notification_names(out: &mut Vec<u8>, id: EventId, event: &str) {
     write_string(out, event);
 }
 
-/// A whole `GAP`: notifications of a subscription may have been missed.
+/// Writes a `GAP`: the subscription may have missed notifications.
 pub fn write_gap(out: &mut Vec<u8>, id: EventId, reason: GapReason) {
     let reason = reason.as_str();
     out.extend_from_slice(
@@ -231,7 +231,8 @@ pub fn write_gap(out: &mut Vec<u8>, id: EventId, reason: GapReason) {
     );
 }
 
-/// The client's entry with `members` (`"key":value,…`) added at its end; an entry that is no object gives `members` alone.
+/// Adds `members` (`"key":value,…`) at the end of a client's entry. If the entry is not an object, the result has only
+/// `members`.
 pub fn extend_entry(entry: &str, members: &str) -> String {
     let Some(inner) = entry.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) else {
         return format!("{{{members}}}");
@@ -241,11 +242,11 @@ pub fn extend_entry(entry: &str, members: &str) -> String {
     format!("{{{inner}{separator}{members}}}")
 }
 
-/// `"error":{…}`, to extend an entry with.
+/// `"error":{…}`, for [`extend_entry`].
 pub fn error_member(error: &ErrorBody) -> String {
     let mut out = br#""error":"#.to_vec();
     write_error(&mut out, error);
-    String::from_utf8(out).expect("a serialised error is UTF-8: it is made of str only")
+    String::from_utf8(out).expect("a serialized error consists of str only")
 }
 
 fn open_answer(answer_type: &str, guid: Option<&str>) -> Vec<u8> {
@@ -290,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_thousand_levels_are_read_without_a_crash() {
+    fn an_entry_with_a_hundred_thousand_levels_does_not_overflow_the_stack() {
         let text = format!(r#"{{"objType":"REGISTER","onEvents":[{}1{}]}}"#, "[".repeat(100_000), "]".repeat(100_000));
         assert!(matches!(read_client_message(&text), Ok(ClientMessage::Register { .. })));
     }
@@ -303,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_names_its_subscription_and_its_reason() {
+    fn a_gap_has_the_id_of_its_subscription_and_a_reason() {
         let mut out = Vec::new();
         write_gap(&mut out, EventId(1), GapReason::BusReconnected);
         let expected = r#"{"type":"GAP","response":{"eventId":"1","reason":"BUS_RECONNECTED"}}"#;

@@ -1,6 +1,5 @@
-//! What stands on the wire: frames (RFC 6455), messages, codes. Pure: no actor, no socket, no driver.
+//! The wire protocol: frames (RFC 6455), JSON messages and codes. Pure: no actor, no socket, no driver.
 
 pub mod codes;
 pub mod frame;
-
 pub mod messages;

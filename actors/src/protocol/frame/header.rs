@@ -1,11 +1,11 @@
-//! A frame's header (RFC 6455 §5.2): what it announces, and whether it may.
+//! Parses and checks the header of a frame (RFC 6455 §5.2).
 //!
-//! Judges each byte as it comes: a header that is not whole yet is refused as soon as its first bytes are wrong.
+//! Each byte is checked as it arrives. An incomplete header is refused as soon as one of its bytes is wrong.
 
-use super::{CONTROL_LIMIT, FrameError};
+use super::{FrameError, MAX_CONTROL_BYTES};
 
 /// The longest header: two bytes, a 64-bit length, a mask.
-pub(super) const HEADER_LIMIT: usize = 14;
+pub(super) const MAX_HEADER_BYTES: usize = 14;
 
 const FIN: u8 = 0x80;
 const RESERVED_BITS: u8 = 0x70;
@@ -16,7 +16,7 @@ const LENGTH_IN_2_BYTES: u8 = 126;
 const LENGTH_IN_8_BYTES: u8 = 127;
 const MASK_BYTES: usize = 4;
 
-/// What a frame is for.
+/// The type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opcode {
     Continuation,
@@ -28,7 +28,7 @@ pub(super) enum Opcode {
 }
 
 impl Opcode {
-    /// Whether frames of this kind may stand between the fragments of a message (§5.5).
+    /// Whether frames of this type may come between the fragments of a message (§5.5).
     pub(super) const fn is_control(self) -> bool {
         matches!(self, Opcode::Close | Opcode::Ping | Opcode::Pong)
     }
@@ -46,42 +46,42 @@ impl Opcode {
     }
 }
 
-/// What may come next on the connection.
+/// The state of the connection that decides which frames are allowed next.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
-    /// A message was begun and not finished.
+    /// A fragmented message is incomplete.
     pub(super) inside_message: bool,
-    /// How many bytes the message may still grow by.
+    /// Maximum bytes of payload that the message may still receive.
     pub(super) room: usize,
 }
 
-/// A whole header that may stand where it stands.
+/// A complete, valid header.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     pub(super) fin: bool,
     pub(super) opcode: Opcode,
-    /// At most the room that was left, or [`CONTROL_LIMIT`].
+    /// At most [`Expected::room`], or [`MAX_CONTROL_BYTES`] for a control frame.
     pub(super) length: usize,
     pub(super) mask: [u8; MASK_BYTES],
-    /// Bytes that the header itself takes.
+    /// The length of the header itself, in bytes.
     pub(super) size: usize,
 }
 
 impl Header {
-    /// Reads the header that `bytes` begins with; `None` if it is not whole yet.
+    /// Parses the header at the start of `bytes`. `None` if it is incomplete.
     pub(super) fn parse(bytes: &[u8], expected: Expected) -> Result<Option<Header>, FrameError> {
         let Some(&first) = bytes.first() else {
             return Ok(None);
         };
-        let opcode = judge_first_byte(first, expected.inside_message)?;
+        let opcode = check_first_byte(first, expected.inside_message)?;
         let Some(&second) = bytes.get(1) else {
             return Ok(None);
         };
-        judge_second_byte(second, opcode)?;
+        check_second_byte(second, opcode)?;
         let Some((length, length_end)) = read_length(bytes, second & LENGTH)? else {
             return Ok(None);
         };
-        let length = judge_length(length, opcode, expected.room)?;
+        let length = check_length(length, opcode, expected.room)?;
         let Some(&mask) = bytes[length_end..].first_chunk() else {
             return Ok(None);
         };
@@ -89,7 +89,7 @@ impl Header {
     }
 }
 
-fn judge_first_byte(first: u8, inside_message: bool) -> Result<Opcode, FrameError> {
+fn check_first_byte(first: u8, inside_message: bool) -> Result<Opcode, FrameError> {
     if first & RESERVED_BITS != 0 {
         return Err(FrameError::ReservedBits);
     }
@@ -102,17 +102,17 @@ fn judge_first_byte(first: u8, inside_message: bool) -> Result<Opcode, FrameErro
     }
 }
 
-fn judge_second_byte(second: u8, opcode: Opcode) -> Result<(), FrameError> {
+fn check_second_byte(second: u8, opcode: Opcode) -> Result<(), FrameError> {
     if second & MASKED == 0 {
         return Err(FrameError::NotMasked);
     }
-    if opcode.is_control() && usize::from(second & LENGTH) > CONTROL_LIMIT {
+    if opcode.is_control() && usize::from(second & LENGTH) > MAX_CONTROL_BYTES {
         return Err(FrameError::ControlTooLong);
     }
     Ok(())
 }
 
-/// The payload's length and where it ends in the header; `None` if it is not whole yet.
+/// The length of the payload, and the end of this field in the header. `None` if it is incomplete.
 fn read_length(bytes: &[u8], short: u8) -> Result<Option<(u64, usize)>, FrameError> {
     let after = &bytes[2..];
     let (length, shortest, end) = match short {
@@ -135,15 +135,15 @@ fn read_length(bytes: &[u8], short: u8) -> Result<Option<(u64, usize)>, FrameErr
     Ok(Some((length, end)))
 }
 
-fn judge_length(length: u64, opcode: Opcode, room: usize) -> Result<usize, FrameError> {
-    let limit = if opcode.is_control() { CONTROL_LIMIT } else { room };
+fn check_length(length: u64, opcode: Opcode, room: usize) -> Result<usize, FrameError> {
+    let limit = if opcode.is_control() { MAX_CONTROL_BYTES } else { room };
     match usize::try_from(length) {
         Ok(length) if length <= limit => Ok(length),
         _ => Err(FrameError::TooBig),
     }
 }
 
-/// Takes the mask off (§5.3), eight bytes at a step, which the compiler turns into vector instructions.
+/// Unmasks a payload (§5.3), eight bytes per step. The compiler turns this into vector instructions.
 pub(super) fn unmask(payload: &mut [u8], mask: [u8; MASK_BYTES]) {
     let [a, b, c, d] = mask;
     let word = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unmasking_equals_the_byte_by_byte_rule_at_every_length() {
+    fn unmasking_equals_the_rule_for_single_bytes_at_every_length() {
         let mask = [0x37, 0xfa, 0x21, 0x3d];
         for length in 0..100usize {
             let masked: Vec<u8> = (0..length).map(|at| at as u8).collect();
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_needs_exactly_its_bytes() {
+    fn a_header_is_incomplete_until_its_last_byte() {
         let expected = Expected { inside_message: false, room: usize::MAX };
         let headers: [&[u8]; 3] = [
             &[0x81, 0x85, 1, 2, 3, 4],
@@ -181,8 +181,8 @@ mod tests {
             &[0x01, 0xFF, 0, 0, 0, 0, 0, 1, 0, 0, 1, 2, 3, 4],
         ];
         for bytes in headers {
-            for whole in 0..bytes.len() {
-                assert!(Header::parse(&bytes[..whole], expected).unwrap().is_none());
+            for length in 0..bytes.len() {
+                assert!(Header::parse(&bytes[..length], expected).unwrap().is_none());
             }
             let header = Header::parse(bytes, expected).unwrap().unwrap();
             assert_eq!((header.size, header.mask), (bytes.len(), [1, 2, 3, 4]));

@@ -1,45 +1,46 @@
-//! A message whose end has not come: the payload of its fragments so far, checked as it arrives.
+//! An incomplete message: the payload received so far. Text is checked as it arrives.
 
 use super::FrameError;
 use super::header::Opcode;
 
-/// The payload so far of a fragmented or half-received message.
+/// A message of which the last bytes are missing.
 #[derive(Debug)]
 pub(super) struct Message {
-    /// What the message is: text or binary.
+    /// Text or binary.
     pub(super) opcode: Opcode,
     payload: Vec<u8>,
-    /// Bytes at the beginning that are whole characters; at most three stand behind them. Unused for binary.
-    checked: usize,
-    /// Fragments that carried nothing.
+    /// Length of the part that is checked UTF-8, in bytes. At most three bytes of a character follow it. Unused for
+    /// binary.
+    checked_length: usize,
+    /// Empty fragments so far.
     empty_fragments: u16,
 }
 
-/// Fragments of one message that may carry nothing: far more than any client has a reason to send.
-const EMPTY_FRAGMENTS: u16 = 1_000;
+/// Maximum empty fragments of one message, far more than a client has a reason to send.
+const MAX_EMPTY_FRAGMENTS: u16 = 1_000;
 
 impl Message {
     pub(super) const fn new(opcode: Opcode) -> Message {
-        Message { opcode, payload: Vec::new(), checked: 0, empty_fragments: 0 }
+        Message { opcode, payload: Vec::new(), checked_length: 0, empty_fragments: 0 }
     }
 
-    /// Bytes of payload that came.
+    /// Bytes of payload so far.
     pub(super) const fn len(&self) -> usize {
         self.payload.len()
     }
 
-    /// Bytes of memory that the payload takes.
+    /// Memory for the payload, in bytes.
     pub(super) const fn capacity(&self) -> usize {
         self.payload.capacity()
     }
 
-    /// Counts a fragment that carries nothing and is not the last.
+    /// Counts an empty fragment that is not the last one.
     pub(super) fn note_empty_fragment(&mut self) -> Result<(), FrameError> {
         self.empty_fragments += 1;
-        if self.empty_fragments > EMPTY_FRAGMENTS { Err(FrameError::TooManyEmptyFragments) } else { Ok(()) }
+        if self.empty_fragments > MAX_EMPTY_FRAGMENTS { Err(FrameError::TooManyEmptyFragments) } else { Ok(()) }
     }
 
-    /// Appends unmasked bytes; fails at the first one that cannot be text if this is text.
+    /// Appends unmasked bytes. For text, fails at the first byte that is not valid UTF-8.
     pub(super) fn push(&mut self, bytes: &[u8], message_limit: usize) -> Result<(), FrameError> {
         self.make_room(bytes.len(), message_limit);
         self.payload.extend_from_slice(bytes);
@@ -49,12 +50,12 @@ impl Message {
         }
     }
 
-    /// The whole payload. Text may still lack the end of its last character.
+    /// The payload. The last character of a text may be incomplete.
     pub(super) fn into_payload(self) -> Vec<u8> {
         self.payload
     }
 
-    /// Doubles the memory, so that many small pieces cost linear time, but not past the limit.
+    /// Doubles the memory up to the limit, so that appending many small pieces takes linear time.
     fn make_room(&mut self, more: usize, message_limit: usize) {
         let needed = self.payload.len() + more;
         if needed > self.payload.capacity() {
@@ -65,9 +66,9 @@ impl Message {
     }
 
     fn check_new_text(&mut self) -> Result<(), FrameError> {
-        match std::str::from_utf8(&self.payload[self.checked..]) {
-            Ok(text) => self.checked += text.len(),
-            Err(error) if error.error_len().is_none() => self.checked += error.valid_up_to(),
+        match std::str::from_utf8(&self.payload[self.checked_length..]) {
+            Ok(text) => self.checked_length += text.len(),
+            Err(error) if error.error_len().is_none() => self.checked_length += error.valid_up_to(),
             Err(_) => return Err(FrameError::NotUtf8),
         }
         Ok(())
@@ -81,30 +82,30 @@ mod tests {
     const LIMIT: usize = 1 << 16;
 
     #[test]
-    fn memory_follows_the_bytes_and_stops_at_the_limit() {
+    fn memory_grows_with_the_received_bytes_up_to_the_limit() {
         let mut message = Message::new(Opcode::Binary);
-        let mut moves = 0;
-        for came in 1..=LIMIT {
+        let mut reallocations = 0;
+        for received in 1..=LIMIT {
             let before = message.capacity();
             message.push(&[7], LIMIT).unwrap();
-            moves += usize::from(message.capacity() != before);
-            assert!(message.capacity() <= (2 * came).min(LIMIT));
+            reallocations += usize::from(message.capacity() != before);
+            assert!(message.capacity() <= (2 * received).min(LIMIT));
         }
-        assert!(moves <= 17, "{moves} moves are not logarithmic");
+        assert!(reallocations <= 17, "{reallocations} reallocations are not logarithmic");
     }
 
     #[test]
-    fn a_character_may_come_byte_by_byte() {
+    fn a_character_may_arrive_byte_by_byte() {
         let mut message = Message::new(Opcode::Text);
         for byte in "κόσμε🦀".bytes() {
             message.push(&[byte], LIMIT).unwrap();
-            assert!(message.len() - message.checked <= 3);
+            assert!(message.len() - message.checked_length <= 3);
         }
-        assert_eq!(message.checked, message.len());
+        assert_eq!(message.checked_length, message.len());
     }
 
     #[test]
-    fn the_first_byte_that_cannot_be_text_fails() {
+    fn text_fails_at_its_first_invalid_byte() {
         for (good, bad) in [
             (&b"\xCE\xBA"[..], 0xFF),
             (b"\xF4", 0x90),

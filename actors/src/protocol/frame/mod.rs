@@ -1,10 +1,14 @@
-//! Frames: the server's side of RFC 6455 §5, §7.4 and §8, from bytes to events and from payloads to bytes.
+//! Frames: the server's side of RFC 6455 §5, §7.4 and §8. Parses bytes into events, and writes frames.
 //!
-//! Pure: it must never know a socket, an actor or what a message means. `header` says what a frame announces, `message`
-//! joins fragments, `reader` leads both; `writer` is the other direction. The session stands above, in `crate::session`.
+//! Pure: this module knows no socket, no actor and no meaning of a message. `header` parses headers, `message` joins
+//! fragments, `reader` uses both, and `writer` is for the other direction. Its user is `crate::session`.
 //!
-//! Invariants: an event is told once and whole; text that is told is UTF-8; memory follows the bytes that came, never
-//! what a header announces, and stays below the message limit and a small constant; nothing half here costs nothing.
+//! Invariants:
+//! * An event is reported once and complete.
+//! * Text in events is UTF-8.
+//! * Memory grows with the received bytes, not with the length in a header. It never exceeds the message limit and a
+//!   small constant.
+//! * A reader without an incomplete frame or message holds no memory.
 
 mod header;
 mod message;
@@ -25,24 +29,24 @@ pub use writer::{TextFrameBuilder, binary_frame, close_frame, ping_frame, pong_f
 use super::codes::CloseCode;
 
 /// The longest payload of a control frame, in bytes (RFC 6455 §5.5).
-pub const CONTROL_LIMIT: usize = 125;
+pub const MAX_CONTROL_BYTES: usize = 125;
 
-/// What a peer said, as it becomes complete.
+/// A complete message or control frame of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
-    /// A whole text message, its fragments joined.
+    /// A text message, its fragments joined.
     Text(&'a str),
-    /// A whole binary message, its fragments joined.
+    /// A binary message, its fragments joined.
     Binary(&'a [u8]),
-    /// A ping, to be answered by a pong with the same payload (§5.5.2).
+    /// A ping. The answer is a pong with the same payload (§5.5.2).
     Ping(&'a [u8]),
-    /// A pong, asked for or not (§5.5.3).
+    /// A pong, solicited or not (§5.5.3).
     Pong(&'a [u8]),
-    /// The peer's goodbye, without a code if it gave none (§5.5.1). Nothing that comes after it counts.
+    /// A close frame, possibly without a code (§5.5.1). Frames after it are ignored.
     Close(Option<Close<'a>>),
 }
 
-/// The body of a close frame: a code that may stand on the wire (RFC 6455 §7.4) and a reason of at most 123 bytes.
+/// The body of a close frame: a code that is allowed on the wire (RFC 6455 §7.4) and a reason of at most 123 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Close<'a> {
     /// The status code.
@@ -51,55 +55,55 @@ pub struct Close<'a> {
     pub reason: &'a str,
 }
 
-/// How a peer broke the framing; the connection is to be failed with [`FrameError::close_code`].
+/// An invalid frame. The caller must close the connection with [`FrameError::close_code`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// §5.2: RSV1 to RSV3 are 0, as no extension was agreed on.
+    /// §5.2: RSV1 to RSV3 must be 0, because no extension was negotiated.
     #[error("a reserved bit is set")]
     ReservedBits,
-    /// §5.2: opcodes 3 to 7 and 11 to 15 mean nothing yet.
+    /// §5.2: opcodes 3 to 7 and 11 to 15 are reserved.
     #[error("the opcode is reserved")]
     ReservedOpcode,
-    /// §5.1: a client masks every frame.
+    /// §5.1: a client must mask every frame.
     #[error("the frame is not masked")]
     NotMasked,
-    /// §5.5: a control frame is whole.
+    /// §5.5: a control frame must not be fragmented.
     #[error("the control frame is fragmented")]
     FragmentedControl,
-    /// §5.5: a control frame carries at most 125 bytes.
+    /// §5.5: a control frame has at most 125 bytes of payload.
     #[error("the control frame is longer than 125 bytes")]
     ControlTooLong,
-    /// §5.4: a continuation needs a message that was begun.
-    #[error("nothing is there to continue")]
+    /// §5.4: a continuation needs a fragmented message.
+    #[error("there is no message to continue")]
     UnexpectedContinuation,
-    /// §5.4: a message ends before the next one begins.
+    /// §5.4: a message must end before the next one begins.
     #[error("a message begins inside another")]
     ExpectedContinuation,
-    /// §5.2: the length takes the fewest bytes that hold it.
+    /// §5.2: the length must have its shortest form.
     #[error("the length is not in its shortest form")]
     NonMinimalLength,
-    /// §5.2: the top bit of a 64-bit length is 0.
-    #[error("the length has its top bit set")]
+    /// §5.2: the most significant bit of a 64-bit length must be 0.
+    #[error("the most significant bit of the length is set")]
     LengthOverflow,
-    /// §7.4: the code must not stand on the wire, or belongs to nobody.
+    /// §7.4: the code is reserved or not allowed on the wire.
     #[error("the close code is not allowed")]
     InvalidCloseCode,
-    /// §5.5.1: the body of a close frame begins with a code of two bytes.
-    #[error("the close frame holds half a code")]
+    /// §5.5.1: the body of a close frame begins with a two-byte code.
+    #[error("the close code is incomplete")]
     CloseTooShort,
-    /// §8.1: text and close reasons are UTF-8.
+    /// §8.1: text and close reasons must be UTF-8.
     #[error("the text is not UTF-8")]
     NotUtf8,
-    /// §10.4: the message is past the limit, all fragments counted.
-    #[error("the message is past the limit")]
+    /// §10.4: the message exceeds the limit, the sum of all fragments.
+    #[error("the message is too long")]
     TooBig,
-    /// §10.4 too: fragments that carry nothing cost work and end no message.
+    /// §10.4: empty fragments cost work, and a message could have any number of them.
     #[error("the message has too many empty fragments")]
     TooManyEmptyFragments,
 }
 
 impl FrameError {
-    /// The code to close the connection with (RFC 6455 §7.4.1).
+    /// The close code for this error (RFC 6455 §7.4.1).
     pub const fn close_code(self) -> CloseCode {
         match self {
             FrameError::NotUtf8 => CloseCode::InvalidPayload,

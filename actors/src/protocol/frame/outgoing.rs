@@ -1,17 +1,17 @@
-//! A frame for many receivers. Frames of one emit can share its event data, so that a slow session does not hold a copy
-//! for each of its subscriptions.
+//! An outgoing frame for one or many sessions. Frames of one emit can share its event data, so that a slow session does
+//! not hold a copy for each of its subscriptions.
 
 use bytes::Bytes;
 
-/// A complete frame, cheap to clone. Most frames are one buffer. A frame with shared data is three: the head (frame header
-/// and the start of the payload), the data, and the end of the payload.
+/// A complete frame, cheap to clone. Most frames are one buffer. A frame with shared data is three: the head (frame
+/// header and the start of the payload), the data, and the end of the payload.
 #[derive(Clone, Debug)]
 pub struct OutgoingFrame {
     pub head: Bytes,
     pub shared: Option<SharedData>,
 }
 
-/// Data that other frames hold too, and what follows it.
+/// Data that is shared with other frames, and the end of the payload after it.
 #[derive(Clone, Debug)]
 pub struct SharedData {
     pub data: Bytes,
@@ -19,7 +19,7 @@ pub struct SharedData {
 }
 
 impl OutgoingFrame {
-    /// Bytes on the wire.
+    /// The length on the wire, in bytes.
     pub fn wire_bytes(&self) -> usize {
         self.head.len() + self.shared.as_ref().map_or(0, |shared| shared.data.len() + shared.end.len())
     }

@@ -1,67 +1,69 @@
-//! From a socket's bytes to events: whole frames are told where they lie, only what is half here is kept.
+//! Parses the bytes of a socket into events. Complete frames are reported from the input buffer, without a copy. Only
+//! incomplete frames and messages are stored.
 
 use std::ops::ControlFlow;
 
-use super::header::{Expected, HEADER_LIMIT, Header, Opcode, unmask};
+use super::header::{Expected, Header, MAX_HEADER_BYTES, Opcode, unmask};
 use super::message::Message;
 use super::{Close, Event, FrameError};
 
-/// Turns bytes into events. A pointer when nothing is half here, which is nearly always.
+/// Parses bytes into events. One null pointer if nothing is incomplete, which is almost always so.
 #[derive(Debug, Default)]
-pub struct FrameReader(Option<Box<Half>>);
+pub struct FrameReader(Option<Box<Partial>>);
 
-/// What a reader may hold besides the payload of a message: its own state and a control frame.
+/// Maximum memory of a reader besides the payload of a message: its state and a control frame.
 #[cfg(test)]
-pub(super) const HALF_BYTES: usize = size_of::<Half>() + 2 * super::CONTROL_LIMIT;
+pub(super) const PARTIAL_BYTES: usize = size_of::<Partial>() + 2 * super::MAX_CONTROL_BYTES;
 
 type OnEvent<'a> = dyn FnMut(Event<'_>) -> ControlFlow<()> + 'a;
 
-/// How many bytes a step took, and whether to go on.
+/// How many bytes a step consumed, and whether to continue.
 type Step = (usize, ControlFlow<()>);
 
 impl FrameReader {
-    /// Feeds bytes as they came from the socket, in any pieces; masked payloads are unmasked in place.
+    /// Parses the next bytes of the socket, which may end anywhere. Payloads are unmasked in place.
     ///
-    /// `message_limit` bounds one message in bytes, over the sum of its fragments, judged at a frame's header before any
-    /// payload is kept. Returns `Ok` when all bytes are taken, or at once when `on_event` breaks: the rest is then lost.
+    /// `message_limit` is the maximum length of a message in bytes, the sum of its fragments. It is checked at the
+    /// header of a frame, before any payload is stored. If `on_event` breaks, the rest of the bytes is dropped.
     ///
     /// # Errors
-    /// The first broken rule. Events before it were told; the connection is to be failed and nothing more to be fed.
+    /// The first invalid frame. Events before it were reported. The caller must close the connection and feed nothing
+    /// more.
     pub fn feed(
         &mut self,
         bytes: &mut [u8],
         message_limit: usize,
         on_event: &mut dyn FnMut(Event<'_>) -> ControlFlow<()>,
     ) -> Result<(), FrameError> {
-        // Taken out: an error on the way leaves a reader that holds no memory.
-        let mut half = self.0.take();
+        // Taken out, so that a reader holds no memory after an error.
+        let mut partial = self.0.take();
         let mut rest = bytes;
         while !rest.is_empty() {
-            let (taken, flow) = match &mut half {
-                Some(half) => half.read(rest, message_limit, on_event)?,
-                None => match read_whole_frame(rest, message_limit, on_event)? {
+            let (taken, flow) = match &mut partial {
+                Some(partial) => partial.read(rest, message_limit, on_event)?,
+                None => match read_complete_frame(rest, message_limit, on_event)? {
                     Some(step) => step,
-                    None => half.insert(Box::default()).read(rest, message_limit, on_event)?,
+                    None => partial.insert(Box::default()).read(rest, message_limit, on_event)?,
                 },
             };
             rest = &mut rest[taken..];
-            half = half.filter(|half| !half.is_empty());
+            partial = partial.filter(|partial| !partial.is_empty());
             if flow.is_break() {
                 break;
             }
         }
-        self.0 = half;
+        self.0 = partial;
         Ok(())
     }
 
-    /// Bytes of memory held for half frames and unfinished messages.
+    /// Memory for an incomplete frame and message, in bytes.
     pub fn buffered_bytes(&self) -> usize {
-        self.0.as_ref().map_or(0, |half| half.memory())
+        self.0.as_ref().map_or(0, |partial| partial.memory())
     }
 }
 
-/// Tells the frame that `bytes` begins with if it is whole, and a message or control frame by itself.
-fn read_whole_frame(
+/// Reports the frame at the start of `bytes`, if the frame is complete and not a fragment.
+fn read_complete_frame(
     bytes: &mut [u8],
     message_limit: usize,
     on_event: &mut OnEvent<'_>,
@@ -74,21 +76,21 @@ fn read_whole_frame(
         return Ok(None);
     };
     unmask(payload, header.mask);
-    let flow = tell(header.opcode, payload, on_event)?;
+    let flow = report(header.opcode, payload, on_event)?;
     Ok(Some((header.size + header.length, flow)))
 }
 
-/// What came without its end.
+/// An incomplete frame or message.
 #[derive(Debug, Default)]
-struct Half {
-    /// The bytes of a header that is not whole.
-    header: [u8; HEADER_LIMIT],
+struct Partial {
+    /// The bytes of an incomplete header.
+    header: [u8; MAX_HEADER_BYTES],
     header_length: usize,
-    /// The frame whose payload is coming.
+    /// The frame whose payload is incomplete.
     frame: Option<Frame>,
-    /// The message that was begun.
+    /// The incomplete message.
     message: Option<Message>,
-    /// The payload so far of the control frame that is coming, at most 125 bytes.
+    /// The payload so far of an incomplete control frame, at most 125 bytes.
     control: Vec<u8>,
 }
 
@@ -96,58 +98,58 @@ struct Half {
 struct Frame {
     fin: bool,
     opcode: Opcode,
-    /// Bytes of payload to come.
+    /// Missing bytes of payload.
     remaining: usize,
-    /// Turned so that it begins with the next byte's key.
+    /// Rotated so that it begins with the key of the next byte.
     mask: [u8; 4],
 }
 
-impl Half {
+impl Partial {
     fn is_empty(&self) -> bool {
         self.header_length == 0 && self.frame.is_none() && self.message.is_none()
     }
 
     fn memory(&self) -> usize {
         let message = self.message.as_ref().map_or(0, Message::capacity);
-        size_of::<Half>() + message + self.control.capacity()
+        size_of::<Partial>() + message + self.control.capacity()
     }
 
-    /// Takes what belongs to one frame: the rest of its header, then of its payload.
+    /// Consumes the rest of one frame: first its header, then its payload.
     fn read(&mut self, bytes: &mut [u8], message_limit: usize, on_event: &mut OnEvent<'_>) -> Result<Step, FrameError> {
         let (mut frame, header_bytes) = match self.frame.take() {
             Some(frame) => (frame, 0),
             None => match self.read_header(bytes, message_limit)? {
-                Some(begun) => begun,
+                Some(frame) => frame,
                 None => return Ok((bytes.len(), ControlFlow::Continue(()))),
             },
         };
         let payload = &mut bytes[header_bytes..];
-        let came = frame.remaining.min(payload.len());
-        let payload = &mut payload[..came];
+        let received = frame.remaining.min(payload.len());
+        let payload = &mut payload[..received];
         unmask(payload, frame.mask);
-        self.keep_payload(frame.opcode, payload, message_limit)?;
-        frame.mask.rotate_left(came % 4);
-        frame.remaining -= came;
+        self.store_payload(frame.opcode, payload, message_limit)?;
+        frame.mask.rotate_left(received % 4);
+        frame.remaining -= received;
         let flow = if frame.remaining == 0 {
             self.finish_frame(frame, on_event)?
         } else {
             self.frame = Some(frame);
             ControlFlow::Continue(())
         };
-        Ok((header_bytes + came, flow))
+        Ok((header_bytes + received, flow))
     }
 
-    /// Completes the header and begins its frame; `None` if all of `bytes` was taken and it is still not whole.
+    /// Completes the header and begins its frame. `None` if the header is still incomplete after all of `bytes`.
     fn read_header(&mut self, bytes: &[u8], message_limit: usize) -> Result<Option<(Frame, usize)>, FrameError> {
-        let had = self.header_length;
-        let came = bytes.len().min(HEADER_LIMIT - had);
-        self.header[had..had + came].copy_from_slice(&bytes[..came]);
+        let stored = self.header_length;
+        let received = bytes.len().min(MAX_HEADER_BYTES - stored);
+        self.header[stored..stored + received].copy_from_slice(&bytes[..received]);
         let expected = Expected {
             inside_message: self.message.is_some(),
             room: message_limit.saturating_sub(self.message.as_ref().map_or(0, Message::len)),
         };
-        let Some(header) = Header::parse(&self.header[..had + came], expected)? else {
-            self.header_length = had + came;
+        let Some(header) = Header::parse(&self.header[..stored + received], expected)? else {
+            self.header_length = stored + received;
             return Ok(None);
         };
         self.header_length = 0;
@@ -158,10 +160,10 @@ impl Half {
             message.note_empty_fragment()?;
         }
         let frame = Frame { fin: header.fin, opcode: header.opcode, remaining: header.length, mask: header.mask };
-        Ok(Some((frame, header.size - had)))
+        Ok(Some((frame, header.size - stored)))
     }
 
-    fn keep_payload(&mut self, opcode: Opcode, payload: &[u8], message_limit: usize) -> Result<(), FrameError> {
+    fn store_payload(&mut self, opcode: Opcode, payload: &[u8], message_limit: usize) -> Result<(), FrameError> {
         match &mut self.message {
             Some(message) if !opcode.is_control() => message.push(payload, message_limit),
             _ => {
@@ -174,20 +176,20 @@ impl Half {
     fn finish_frame(&mut self, frame: Frame, on_event: &mut OnEvent<'_>) -> Result<ControlFlow<()>, FrameError> {
         if frame.opcode.is_control() {
             let payload = std::mem::take(&mut self.control);
-            return tell(frame.opcode, &payload, on_event);
+            return report(frame.opcode, &payload, on_event);
         }
         match self.message.take_if(|_| frame.fin) {
-            Some(message) => tell(message.opcode, &message.into_payload(), on_event),
+            Some(message) => report(message.opcode, &message.into_payload(), on_event),
             None => Ok(ControlFlow::Continue(())),
         }
     }
 }
 
-/// Tells a whole message or control frame.
-fn tell(opcode: Opcode, payload: &[u8], on_event: &mut OnEvent<'_>) -> Result<ControlFlow<()>, FrameError> {
+/// Reports a complete message or control frame.
+fn report(opcode: Opcode, payload: &[u8], on_event: &mut OnEvent<'_>) -> Result<ControlFlow<()>, FrameError> {
     let event = match opcode {
         Opcode::Text => Event::Text(text(payload)?),
-        // A continuation is told under the opcode of its message.
+        // Unreachable for a continuation: a message has the opcode of its first frame.
         Opcode::Binary | Opcode::Continuation => Event::Binary(payload),
         Opcode::Close => Event::Close(close_body(payload)?),
         Opcode::Ping => Event::Ping(payload),
@@ -206,7 +208,7 @@ fn close_body(payload: &[u8]) -> Result<Option<Close<'_>>, FrameError> {
         None => Err(FrameError::CloseTooShort),
         Some((&code, reason)) => {
             let code = u16::from_be_bytes(code);
-            if !may_close_with(code) {
+            if !is_allowed_close_code(code) {
                 return Err(FrameError::InvalidCloseCode);
             }
             Ok(Some(Close { code, reason: text(reason)? }))
@@ -214,7 +216,7 @@ fn close_body(payload: &[u8]) -> Result<Option<Close<'_>>, FrameError> {
     }
 }
 
-/// Whether a peer may send this code (RFC 6455 §7.4 and IANA's registry, 1012 to 1014 among it).
-const fn may_close_with(code: u16) -> bool {
+/// Whether a peer may send this code (RFC 6455 §7.4, and 1012 to 1014 of the IANA registry).
+const fn is_allowed_close_code(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }

@@ -1,4 +1,4 @@
-//! A client's frames and an owned copy of what the reader tells, for the tests beside.
+//! For the tests in this folder: frames of a client, and owned copies of events.
 
 use std::ops::ControlFlow;
 
@@ -10,18 +10,18 @@ pub(super) const BINARY: u8 = FIN | 0x2;
 pub(super) const CLOSE: u8 = FIN | 0x8;
 pub(super) const PING: u8 = FIN | 0x9;
 pub(super) const PONG: u8 = FIN | 0xA;
-/// Begins a fragmented text message.
-pub(super) const TEXT_BEGINS: u8 = 0x1;
-/// Goes on with a fragmented message.
-pub(super) const GOES_ON: u8 = 0x0;
-/// Ends a fragmented message.
-pub(super) const ENDS: u8 = FIN;
+/// The first fragment of a text message.
+pub(super) const TEXT_START: u8 = 0x1;
+/// A fragment that is neither the first nor the last.
+pub(super) const CONTINUATION: u8 = 0x0;
+/// The last fragment of a message.
+pub(super) const LAST_CONTINUATION: u8 = FIN;
 
 pub(super) const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
-/// What a reader told, owned.
+/// An owned copy of an [`Event`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum Received {
     Text(String),
     Binary(Vec<u8>),
     Ping(Vec<u8>),
@@ -29,19 +29,19 @@ pub(super) enum Told {
     Close(Option<(u16, String)>),
 }
 
-impl From<Event<'_>> for Told {
-    fn from(event: Event<'_>) -> Told {
+impl From<Event<'_>> for Received {
+    fn from(event: Event<'_>) -> Received {
         match event {
-            Event::Text(text) => Told::Text(text.to_owned()),
-            Event::Binary(bytes) => Told::Binary(bytes.to_vec()),
-            Event::Ping(payload) => Told::Ping(payload.to_vec()),
-            Event::Pong(payload) => Told::Pong(payload.to_vec()),
-            Event::Close(close) => Told::Close(close.map(|close| (close.code, close.reason.to_owned()))),
+            Event::Text(text) => Received::Text(text.to_owned()),
+            Event::Binary(bytes) => Received::Binary(bytes.to_vec()),
+            Event::Ping(payload) => Received::Ping(payload.to_vec()),
+            Event::Pong(payload) => Received::Pong(payload.to_vec()),
+            Event::Close(close) => Received::Close(close.map(|close| (close.code, close.reason.to_owned()))),
         }
     }
 }
 
-/// A masked frame with its length in the shortest form.
+/// A masked frame with the length in its shortest form.
 pub(super) fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut frame = vec![first];
     match payload.len() {
@@ -60,29 +60,29 @@ pub(super) fn masked(first: u8, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Feeds a piece; returns what was told on the way and how it ended.
-pub(super) fn feed(reader: &mut FrameReader, piece: &[u8], limit: usize) -> (Vec<Told>, Result<(), FrameError>) {
-    let mut told = Vec::new();
+/// Feeds a piece. Returns the events and the result.
+pub(super) fn feed(reader: &mut FrameReader, piece: &[u8], limit: usize) -> (Vec<Received>, Result<(), FrameError>) {
+    let mut events = Vec::new();
     let outcome = reader.feed(&mut piece.to_vec(), limit, &mut |event| {
-        told.push(event.into());
+        events.push(event.into());
         ControlFlow::Continue(())
     });
-    (told, outcome)
+    (events, outcome)
 }
 
-/// Feeds pieces to a new reader until one fails.
+/// Feeds pieces to a new reader until one fails. Returns the events and the result.
 pub(super) fn read<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
     limit: usize,
-) -> (Vec<Told>, Result<(), FrameError>) {
+) -> (Vec<Received>, Result<(), FrameError>) {
     let mut reader = FrameReader::default();
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     for piece in pieces {
         let (more, outcome) = feed(&mut reader, piece, limit);
-        told.extend(more);
+        events.extend(more);
         if outcome.is_err() {
-            return (told, outcome);
+            return (events, outcome);
         }
     }
-    (told, Ok(()))
+    (events, Ok(()))
 }

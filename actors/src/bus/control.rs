@@ -1,23 +1,23 @@
-//! What nodes tell each other beside emits. Types that a node does not know are of later versions, and ignored.
+//! Control messages: what nodes send each other besides emits. A node ignores the types of later versions.
 
 use actix::{Message, Recipient};
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// One thing that all nodes are told, the one that tells it included.
+/// A message to all nodes, including the sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Message)]
 #[rtype(result = "()")]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum Control {
-    /// A node is there; told again and again.
+    /// The node is alive. Sent periodically.
     NodeSeen(NodeFacts),
-    /// A node goes.
+    /// The node stops.
     NodeLeft { node: String },
-    /// Every session of a user ends.
+    /// Ends every session of a user.
     DisconnectUser {
         project: String,
         user: String,
-        /// The application that asked for it. Nodes of earlier versions do not say it.
+        /// The application that asked for it. Earlier versions do not send it.
         #[serde(default)]
         by: String,
         /// The number of the call, if it waits for [`Control::UserDisconnected`].
@@ -26,39 +26,39 @@ pub enum Control {
     },
     /// A node has ended so many sessions for a call.
     UserDisconnected { call: u64, sessions: u64 },
-    /// Something of a project is another one in the catalogue: its keys, its state, its events.
+    /// The project changed in the catalogue: its keys, its state or its events.
     ProjectChanged { project: String },
-    /// Never on the wire: this node may have missed what the others told, until now.
+    /// Never sent: this node may have missed control messages until now.
     #[serde(skip)]
     Missed,
 }
 
-/// What a node tells of itself.
+/// The announcement of a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeFacts {
-    /// Its name, as clients are told.
+    /// Its name, as clients see it.
     pub node: String,
     pub version: String,
     pub sessions: u64,
-    /// In seconds since 1970.
+    /// Unix seconds.
     pub started_at: u64,
 }
 
-/// Who on this node is told what nodes tell each other. Clones are one list.
+/// The receivers of control messages on this node. Clones share one list.
 #[derive(Clone, Default)]
 pub struct ControlListeners(Arc<RwLock<Vec<Recipient<Control>>>>);
 
 impl ControlListeners {
-    /// Adds one; it is told what comes from now on.
+    /// Adds a receiver of all later messages.
     pub fn add(&self, listener: Recipient<Control>) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }
 
-    /// Tells all of them. Never waits.
+    /// Sends a message to all receivers. Never waits.
     pub fn send(&self, message: &Control) {
         for listener in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            // Some for each node every few seconds, and what an operator asks for: needs no bound.
+            // No bound is needed: a few messages per node every few seconds, and the calls of operators.
             listener.do_send(message.clone());
         }
     }

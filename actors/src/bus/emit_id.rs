@@ -1,27 +1,27 @@
-//! The name of an emit. Knows nothing of how it travels.
+//! The id of an emit.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Names an emit, unique among all nodes.
+/// The id of an emit. It is unique among all nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EmitId {
     node: u64,
     number: u64,
 }
 
-/// Says that a text is not the name of an emit.
+/// The text is not the id of an emit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an emit's id is two hexadecimal numbers with a hyphen between them")]
 pub struct EmitIdError;
 
 impl EmitId {
-    /// The emit `number` of the node `node`, whose number is random.
+    /// The id of emit `number` of node `node`. Node numbers are random.
     pub const fn new(node: u64, number: u64) -> EmitId {
         EmitId { node, number }
     }
 
-    /// The number of the emit among those of its node.
+    /// The number of the emit on its node.
     pub const fn number(self) -> u64 {
         self.number
     }

@@ -1,8 +1,8 @@
-//! Whether the bus does its work, readable from any thread. Knows not which bus it is.
+//! The health of a bus, readable from any thread. It is the same for every kind of bus.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
-/// The two halves of a bus that may fail one without the other.
+/// The two directions of a bus. Each can fail without the other.
 #[derive(Debug, Default)]
 pub struct BusHealth {
     receives: AtomicBool,
@@ -10,27 +10,27 @@ pub struct BusHealth {
 }
 
 impl BusHealth {
-    /// Of a bus that can't fail.
+    /// The health of a bus that cannot fail.
     pub fn always() -> BusHealth {
         BusHealth { receives: AtomicBool::new(true), accepts: AtomicBool::new(true) }
     }
 
-    /// Whether what is published arrives here, and is taken from here.
+    /// Whether the node can publish and receives publications.
     pub fn is_ready(&self) -> bool {
         self.receives() && self.accepts.load(SeqCst)
     }
 
-    /// Whether what is published on joined channels arrives here.
+    /// Whether the node receives publications on joined channels.
     pub fn receives(&self) -> bool {
         self.receives.load(SeqCst)
     }
 
-    /// Notes whether what is published arrives here.
+    /// Records whether the node receives publications.
     pub fn set_receives(&self, receives: bool) {
         self.receives.store(receives, SeqCst);
     }
 
-    /// Notes whether the bus takes what is published here.
+    /// Records whether the node can publish.
     pub fn set_accepts(&self, accepts: bool) {
         self.accepts.store(accepts, SeqCst);
     }

@@ -1,8 +1,8 @@
-//! The idempotency keys of the local bus: which were used within the window, and by which emit.
+//! The idempotency keys of the local bus: the keys used within the window, each with its emit.
 //!
 //! A key is stored as a fingerprint of (project, text), never as text. Keys are grouped into slices of time, each an
-//! eighth of the window. A slice expires as a whole, so that no key needs a time of its own and the memory of a slice is
-//! freed at once. A key is remembered for at least the window, and at most for an eighth of it longer.
+//! eighth of the window. A slice expires as a whole. So no key needs its own time, and the memory of a slice is freed at
+//! once. A key is remembered for at least the window, and at most for an eighth of it longer.
 //!
 //! Invariant: `held` counts, for each project, its keys in `under_way` and in all slices.
 
@@ -35,7 +35,7 @@ pub struct IdempotencySettings {
     pub window: Duration,
 }
 
-/// What is known of a key.
+/// The state of a key.
 pub(super) enum Seen {
     Never,
     UnderWay(Publishing),
@@ -73,7 +73,7 @@ pub(super) struct IdempotencyKeys {
 }
 
 impl IdempotencyKeys {
-    /// No keys yet, within these bounds.
+    /// No keys yet, with these bounds.
     pub fn new(settings: IdempotencySettings) -> IdempotencyKeys {
         IdempotencyKeys {
             settings,
@@ -84,12 +84,12 @@ impl IdempotencyKeys {
         }
     }
 
-    /// The name under which a project's key is remembered.
+    /// The name under which a project's key is stored.
     pub fn name(&self, project: &str, key: &str) -> Fingerprint {
         self.fingerprints.of(|hasher| (project, key).hash(hasher))
     }
 
-    /// What is known of a key of this project.
+    /// The state of a key of this project.
     pub fn look_up(&mut self, name: Fingerprint, project: &str, now: Instant) -> Seen {
         self.forget_expired(now);
         if let Some(under_way) = self.under_way.get(&name) {
@@ -113,7 +113,7 @@ impl IdempotencyKeys {
         self.under_way.insert(name, UnderWay { project, publishing });
     }
 
-    /// Notes how a publish ended. A key whose emit failed is forgotten, so that the caller can try again.
+    /// Records the result of a publish. A key whose emit failed is removed, so the caller can try again.
     pub fn settle(&mut self, name: Fingerprint, result: &Result<EmitId, BusError>, now: Instant) {
         let Some(UnderWay { project, .. }) = self.under_way.remove(&name) else { return };
         match result {
@@ -168,7 +168,7 @@ impl Slice {
     }
 }
 
-/// Takes `count` keys off what a project holds.
+/// Subtracts `count` keys from the count of a project.
 fn release(held: &mut HashMap<Arc<str>, usize>, project: &str, count: usize) {
     if let Some(left) = held.get_mut(project) {
         *left = left.saturating_sub(count);
@@ -200,7 +200,7 @@ mod tests {
         publishing.shared()
     }
 
-    /// Looks a key up and, where it is new and has room, publishes under it.
+    /// Looks up a key. If it is new and there is room, publishes under it.
     fn publish(keys: &mut IdempotencyKeys, project: &str, key: &str, now: Instant) -> Seen {
         let name = keys.name(project, key);
         let seen = keys.look_up(name, project, now);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_remembered_for_its_window_and_an_eighth_longer_at_most() {
+    fn a_key_is_remembered_for_its_window_and_at_most_an_eighth_longer() {
         let (mut keys, start) = (keys(9, 9), Instant::now());
         publish(&mut keys, "demo", "first of the slice", start);
         let late = start + SPAN - Duration::from_millis(1);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_under_way_until_its_publish_ends_however_long_that_takes() {
+    fn a_key_stays_under_way_until_its_publish_ends() {
         let (mut keys, start) = (keys(1, 1), Instant::now());
         let name = keys.name("demo", "a");
         keys.insert(name, "demo".into(), publishing());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_publish_gives_its_key_and_its_room_back() {
+    fn a_failed_publish_frees_its_key_and_its_room() {
         let (mut keys, start) = (keys(1, 1), Instant::now());
         let name = keys.name("demo", "a");
         keys.insert(name, "demo".into(), publishing());
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_that_has_used_up_its_share_leaves_the_others_theirs() {
+    fn a_project_that_used_up_its_keys_does_not_take_those_of_others() {
         let (mut keys, start) = (keys(5, 2), Instant::now());
         for key in ["a", "b"] {
             assert!(matches!(publish(&mut keys, "one", key, start), Seen::Never));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_takes_60_bytes_at_most_and_its_memory_is_freed_after_the_window() {
+    fn a_key_takes_at_most_60_bytes_and_its_memory_is_freed_after_the_window() {
         let (mut keys, start) = (keys(1_000_000, 1_000_000), Instant::now());
         let bytes =
             |keys: &IdempotencyKeys| -> usize { keys.slices.iter().map(|slice| slice.entries.allocation_size()).sum() };

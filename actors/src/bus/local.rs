@@ -1,7 +1,7 @@
-//! The bus of a node alone: a queue in the process, bounded in bytes.
+//! The bus of a single node: a queue in the process, bounded in bytes.
 //!
-//! Past the bound a publisher waits: nothing is lost, and a backend that emits faster than the node can tell is slowed
-//! down to the node's pace.
+//! When the queue is full, publishers wait. Nothing is lost, and a backend that emits faster than the node can deliver is
+//! slowed down to the node's pace.
 
 pub use super::idempotency::IdempotencySettings;
 
@@ -25,13 +25,13 @@ use tokio::time::{sleep, timeout};
 /// The bounds of a local bus.
 #[derive(Clone, Copy, Debug)]
 pub struct LocalBusSettings {
-    /// Event data on the way, in bytes (`limits.queued_bytes`); one publication larger than that passes alone.
+    /// Maximum bytes of queued event data (`limits.queued_bytes`). A publication larger than that passes alone.
     pub queued_bytes: u32,
     pub idempotency: IdempotencySettings,
 }
 
-/// How long a publisher waits for room before its caller is told to try again.
-const PUBLISH_PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum time that a publisher waits for room. After it, the caller gets an error and may try again.
+const PUBLISH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// See the module.
 pub struct LocalBus {
@@ -40,14 +40,14 @@ pub struct LocalBus {
     room: Arc<Semaphore>,
     capacity: u32,
     keys: Rc<RefCell<IdempotencyKeys>>,
-    /// Frees the memory of expired keys on a node that nobody emits on any more. Ended with the bus.
-    forgetting: OnceCell<JoinHandle<()>>,
+    /// The task that frees the memory of expired keys on a node without new emits. It ends with the bus.
+    expiry_task: OnceCell<JoinHandle<()>>,
     health: Arc<BusHealth>,
     counters: Arc<Counters>,
 }
 
 impl LocalBus {
-    /// A bus within these bounds.
+    /// A bus with these bounds.
     pub fn new(settings: LocalBusSettings, counters: Arc<Counters>) -> LocalBus {
         let keys = IdempotencyKeys::new(settings.idempotency);
         LocalBus {
@@ -56,7 +56,7 @@ impl LocalBus {
             room: Arc::new(Semaphore::new(settings.queued_bytes as usize)),
             capacity: settings.queued_bytes,
             keys: Rc::new(RefCell::new(keys)),
-            forgetting: OnceCell::new(),
+            expiry_task: OnceCell::new(),
             health: Arc::new(BusHealth::always()),
             counters,
         }
@@ -67,7 +67,7 @@ impl Bus for LocalBus {
     fn attach(&self, subscriber: Subscriber) {
         let attached = self.subscriber.set(subscriber);
         debug_assert!(attached.is_ok(), "a bus has one subscriber");
-        self.forgetting.get_or_init(|| actix::spawn(forget_expired(self.keys.clone())));
+        self.expiry_task.get_or_init(|| actix::spawn(forget_expired(self.keys.clone())));
     }
 
     fn health(&self) -> Arc<BusHealth> {
@@ -83,14 +83,14 @@ impl Bus for LocalBus {
         if self.room.available_permits() < cost as usize {
             self.counters.count_limit(Limit::QueuedBytes);
         }
-        // Always through the semaphore's own queue: a `try_acquire` in front would let a small emit overtake.
+        // Always wait in the semaphore's queue: after a `try_acquire`, a small emit could overtake a large one.
         let room = self.room.clone().acquire_many_owned(cost);
         let counters = self.counters.clone();
         Box::pin(async move {
-            let permit = timeout(PUBLISH_PATIENCE, room).await.map_err(|_| BusError::Unavailable)?;
+            let permit = timeout(PUBLISH_TIMEOUT, room).await.map_err(|_| BusError::Unavailable)?;
             let permit = permit.map_err(|_| BusError::Unavailable)?;
             let queue_permit = QueuePermit::new(permit, cost, counters);
-            // A mailbox's own bound is not asked (`do_send`): the room above is the bound.
+            // `do_send` ignores the mailbox's bound. The permit is the bound.
             subscriber.do_send(Published { publication, queue_permit });
             Ok(())
         })
@@ -147,7 +147,7 @@ impl Bus for LocalBus {
 
 impl Drop for LocalBus {
     fn drop(&mut self) {
-        if let Some(task) = self.forgetting.get() {
+        if let Some(task) = self.expiry_task.get() {
             task.abort();
         }
     }

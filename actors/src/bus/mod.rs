@@ -1,8 +1,8 @@
-//! The bus: every emit goes through it, a node's own included, so that a channel has one order for all.
+//! The bus. Every emit goes through it, including a node's own emits, so a channel has one order on all nodes.
 //!
-//! A contract with its implementations beside it: `local.rs` for a node alone, `redis/` for many. A bus lives on the bus
-//! arbiter; its neighbours are the `Emitter`, which publishes, and the `SessionRegistry`, which joins, leaves and is
-//! handed what was published. It never knows sessions or conditions.
+//! This file is the contract. `local.rs` implements it for a single node, `redis/` for many nodes. A bus lives on the bus
+//! arbiter. The `Emitter` publishes on it. The `SessionRegistry` joins and leaves channels and receives publications. The
+//! bus does not know sessions or conditions.
 
 mod control;
 mod emit_id;
@@ -23,10 +23,10 @@ use futures::future::LocalBoxFuture;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a publication costs on its way beside its data, in bytes: names, messages and lists.
+/// Bytes that a publication costs in addition to its data: names, messages and lists.
 const PUBLICATION_OVERHEAD_BYTES: usize = 256;
 
-/// Names a channel: one event of one project.
+/// The name of a channel: one event of one project.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ChannelKey {
     pub project: Arc<str>,
@@ -42,14 +42,14 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// The bytes that it takes of a room of `capacity`: one that is larger than the whole room passes alone.
+    /// The bytes that it takes of a queue of `capacity` bytes. A publication larger than the whole queue passes alone.
     fn cost(&self, capacity: u32) -> u32 {
         let bytes = self.data.len().saturating_add(PUBLICATION_OVERHEAD_BYTES);
         u32::try_from(bytes).unwrap_or(u32::MAX).min(capacity)
     }
 }
 
-/// The fact that the bus has handed an emit to this node.
+/// The bus delivered an emit to this node.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Published {
@@ -57,7 +57,7 @@ pub struct Published {
     pub queue_permit: QueuePermit,
 }
 
-/// The fact that publications on these channels may not have arrived here, all of them published before this was said.
+/// Publications on these channels may not have arrived here. All of them were published before this message.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Missed {
@@ -65,29 +65,29 @@ pub struct Missed {
     pub reason: GapReason,
 }
 
-/// Where a bus hands what it has, in one order.
+/// The receiver of the publications and gaps of a bus, in one order.
 #[derive(Clone)]
 pub struct Subscriber {
     pub published: Recipient<Published>,
     pub missed: Recipient<Missed>,
 }
 
-/// Under which key an emit is told once, and the id that later ones are answered.
+/// The idempotency key of an emit, and the id that answers later emits with the same key.
 #[derive(Clone, Debug)]
 pub struct IdempotencyKey {
     pub key: Box<str>,
     pub id: EmitId,
 }
 
-/// What became of a publication that is told once.
+/// The outcome of a publication with an idempotency key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accepted {
     First,
-    /// The key was used before, by the emit with this id; nothing was published.
+    /// The key was used before, by the emit with this id. Nothing was published.
     Duplicate(EmitId),
 }
 
-/// Why the bus did not accept something, or may not have.
+/// The reason why the bus did not accept something, or may not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BusError {
     /// It is certain that nothing was published.
@@ -104,13 +104,13 @@ pub enum BusError {
     TooManyKeysOfProject,
 }
 
-/// What a bus does. Publications of one channel arrive in the order in which they were taken, on every node alike; or
-/// `Missed` is said of their channel after what arrived before.
+/// The contract of a bus. The publications of one channel arrive on every node in the order in which the bus accepted them.
+/// If some may be missing, the bus sends `Missed` for the channel, after everything that arrived before.
 pub trait Bus {
-    /// Says where publications of joined channels go. Called once, before anything else.
+    /// Sets the receiver of publications on joined channels. Called once, before anything else.
     fn attach(&self, subscriber: Subscriber);
 
-    /// Whether the bus does its work.
+    /// The health of the bus.
     fn health(&self) -> Arc<BusHealth>;
 
     /// Publishes; resolves when the bus has accepted the publication. Every node that joined the channel then receives it.
@@ -119,17 +119,17 @@ pub trait Bus {
     /// Only [`BusError::OutcomeUnknown`] leaves open whether it was published; after any other error it was not.
     fn publish(&self, publication: Publication) -> LocalBoxFuture<'static, Result<(), BusError>>;
 
-    /// Publishes, unless the project's key was used within the window of time that the bus remembers keys.
+    /// Publishes, unless the project used the key within the time for which the bus remembers keys.
     fn publish_once(
         &self,
         publication: Publication,
         key: IdempotencyKey,
     ) -> LocalBoxFuture<'static, Result<Accepted, BusError>>;
 
-    /// Joins a channel; resolves when every later publication on it will arrive here. Joining twice is joining once.
+    /// Joins a channel. Resolves once every later publication on it will arrive here. Joining twice is the same as once.
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>>;
 
-    /// Adds one to whom what nodes tell each other goes.
+    /// Adds a receiver of control messages.
     fn attach_control(&self, listener: Recipient<Control>);
 
     /// Sends a message to all nodes, this one included. Resolves to the number of nodes that receive it, and need not be
@@ -140,5 +140,5 @@ pub trait Bus {
     fn leave(&self, channel: &ChannelKey);
 }
 
-/// A bus as the actors of the bus arbiter share it.
+/// A bus, shared by the actors of the bus arbiter.
 pub type SharedBus = Rc<dyn Bus>;

@@ -1,4 +1,4 @@
-//! Where Redis is, and how a connection to it is made.
+//! The address of Redis, and how a connection to it is made.
 
 use deadpool_redis::redis::{
     AsyncConnectionConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, PushInfo,
@@ -8,15 +8,15 @@ use deadpool_redis::{Connection, Manager, Pool, Runtime};
 use std::fmt;
 use std::time::Duration;
 
-/// How long a connection may take to be made, TLS and greeting included. A stopped Redis accepts and says nothing.
+/// Maximum time to connect, including TLS and the greeting. A stopped Redis accepts connections but does not answer.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Says that a text is no address of a Redis. Never holds the text: there may be a password in it.
+/// The text is not the address of a Redis. The error does not contain the text, because there may be a password in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("must be redis://[user:password@]host[:port][/database], or rediss:// for TLS")]
 pub struct RedisAddressError;
 
-/// Where Redis is and who asks: `redis://` or, with TLS, `rediss://`, with user, password and database.
+/// A `redis://` address, or `rediss://` for TLS, with user, password and database.
 #[derive(Clone)]
 pub struct RedisAddress {
     info: ConnectionInfo,
@@ -26,7 +26,7 @@ impl RedisAddress {
     /// Reads an address.
     ///
     /// # Errors
-    /// Another scheme, no host, or a part that does not make sense.
+    /// Another scheme, no host, or an invalid part.
     pub fn parse(url: &str) -> Result<RedisAddress, RedisAddressError> {
         let info = url.into_connection_info().map_err(|_| RedisAddressError)?;
         if let ConnectionAddr::Unix(_) = info.addr() {
@@ -35,12 +35,12 @@ impl RedisAddress {
         if let ConnectionAddr::TcpTls { .. } = info.addr() {
             choose_tls_provider();
         }
-        // Push messages come with version 3 of the protocol, which Redis has since version 6.
+        // Push messages need version 3 of the protocol, which Redis supports since version 6.
         let redis = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
         Ok(RedisAddress { info: info.set_redis_settings(redis) })
     }
 
-    /// A source of connections that hand what Redis pushes to `push`, and whose commands end after `response_timeout`.
+    /// A source of connections. They call `push` with each push message, and their commands fail after `response_timeout`.
     pub(super) fn connector(
         &self,
         push: impl Fn(PushInfo) + Send + Sync + 'static,
@@ -56,7 +56,7 @@ impl RedisAddress {
             .set_push_sender(push);
         let manager = Manager::new_with_config(self.info.clone(), config).expect("the address has been read");
         let pool = Pool::builder(manager).max_size(1).create_timeout(Some(CONNECT_TIMEOUT)).runtime(Runtime::Tokio1);
-        Connector { pool: pool.build().expect("a runtime is given, which is all that time-outs need") }
+        Connector { pool: pool.build().expect("timeouts need a runtime, and one is given") }
     }
 }
 
@@ -67,15 +67,15 @@ impl fmt::Display for RedisAddress {
     }
 }
 
-/// Makes one connection after the other; each belongs to whoever asked, until it is dropped.
+/// Makes connections. Each belongs to the caller until it is dropped.
 #[derive(Clone)]
 pub(super) struct Connector {
     pool: Pool,
 }
 
 impl Connector {
-    /// A new connection. It is taken out of the pool for good: a pool asks each connection for a sign of life before it
-    /// lends it again, but ours is shared by all commands at once and never comes back.
+    /// A new connection. It is taken out of the pool permanently: a pool checks each connection before it lends it again,
+    /// but all commands share this one at the same time, and it is never returned.
     pub async fn connect(&self) -> Result<MultiplexedConnection, String> {
         match self.pool.get().await {
             Ok(connection) => Ok(Connection::take(connection)),
@@ -84,9 +84,9 @@ impl Connector {
     }
 }
 
-/// rustls asks for one choice in a process where more than one implementation is compiled in, and panics without.
+/// Chooses the implementation of TLS. If several are compiled in and none is chosen, rustls panics.
 fn choose_tls_provider() {
-    // An error says that the choice has been made, which is as good.
+    // An error means that one is chosen already.
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_without_being_repeated() {
+    fn an_invalid_address_is_refused_without_being_repeated() {
         for url in
             ["", "localhost", "http://a", "redis://", "redis://a:b:c", "redis://a/x", "redis+unix:///a", "unix:///a"]
         {

@@ -1,9 +1,9 @@
-//! What Redis pushes to this node, on its way to the registry, bounded in bytes.
+//! The queue of publications from Redis to the registry, bounded in bytes.
 //!
-//! Redis does not wait for us, so that what finds no room is dropped; nothing is dropped silently. Its channel is noted
-//! and stays shut until half of the room is free again: then its subscriptions are told of the gap, behind all that
-//! arrived before. Opened at the first free byte, a channel that brings more than can be told would cost a gap for each
-//! of its publications.
+//! Redis does not wait for slow nodes. When the queue is full, publications are dropped and their channel is marked as
+//! overflowed. The channel drops everything until half of the queue is free. Then its subscriptions get `GAP`, after
+//! everything that arrived before. If the channel recovered at the first free byte, a channel that is too busy would cause
+//! a gap for each of its publications.
 
 use super::log_rate_limit::LogRateLimit;
 use super::names::Names;
@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 
-/// See the module. Everything runs on the bus arbiter; the lock is asked for by the driver's signature only.
+/// See the module. Everything runs on the bus arbiter. The lock is here only because the driver's callback must be `Sync`.
 pub(super) struct Inbox {
     subscriber: Subscriber,
     listeners: ControlListeners,
@@ -24,13 +24,13 @@ pub(super) struct Inbox {
     names: Names,
     room: Arc<Semaphore>,
     capacity: u32,
-    /// Channels of which something was dropped and whose gap is still to be told.
-    shut: Mutex<HashSet<ChannelKey>>,
-    /// The connection is lost.
+    /// Channels with dropped publications, whose gap is not sent yet.
+    overflowed: Mutex<HashSet<ChannelKey>>,
+    /// Notified when the connection is lost.
     lost: Notify,
-    /// A first channel was shut.
-    shutting: Notify,
-    overflow_told: LogRateLimit,
+    /// Notified when a channel overflows.
+    on_overflow: Notify,
+    overflow_log: LogRateLimit,
     counters: Arc<Counters>,
 }
 
@@ -50,20 +50,20 @@ impl Inbox {
             names,
             room: Arc::new(Semaphore::new(capacity as usize)),
             capacity,
-            shut: Mutex::default(),
+            overflowed: Mutex::default(),
             lost: Notify::new(),
-            shutting: Notify::new(),
-            overflow_told: LogRateLimit::default(),
+            on_overflow: Notify::new(),
+            overflow_log: LogRateLimit::default(),
             counters,
         }
     }
 
-    /// Takes what the connection pushes. Never waits.
+    /// Handles a push message of the connection. Never waits.
     pub fn on_push(&self, push: PushInfo) {
         match push.kind {
             PushKind::Message => self.on_message(push.data),
             PushKind::Disconnection => self.lost.notify_one(),
-            // Confirmations, which their commands get too.
+            // Confirmations, which the commands receive too.
             _ => {}
         }
     }
@@ -73,40 +73,41 @@ impl Inbox {
         self.lost.notified().await;
     }
 
-    /// Forgets what is known of the connection before, which must be gone, and what was dropped: with the next one all
-    /// channels are told of a gap.
-    pub fn renew(&self) {
+    /// Resets the state before a new connection. Overflows are forgotten, because all channels get a gap after the
+    /// connection is made. The earlier connection must be closed.
+    pub fn reset(&self) {
         use futures::FutureExt as _;
         let _ = self.lost.notified().now_or_never();
-        self.shut().clear();
+        self.overflowed().clear();
     }
 
-    /// Resolves when a channel has been shut, so that [`Inbox::open`] has something to do.
-    pub async fn shutting(&self) {
-        self.shutting.notified().await;
+    /// Resolves when a channel has overflowed, so that [`Inbox::recover`] has something to do.
+    pub async fn overflow(&self) {
+        self.on_overflow.notified().await;
     }
 
-    /// Opens what is shut if there is room again; whether all is open now.
-    pub fn open(&self) -> bool {
-        let mut shut = self.shut();
-        if shut.is_empty() {
+    /// Ends the overflow of all channels if there is room again, and sends their gaps. Returns whether no channel is
+    /// overflowed now.
+    pub fn recover(&self) -> bool {
+        let mut overflowed = self.overflowed();
+        if overflowed.is_empty() {
             return true;
         }
         let is_roomy = self.room.available_permits() >= self.capacity as usize / 2;
         if is_roomy {
-            let channels = shut.drain().collect();
+            let channels = overflowed.drain().collect();
             self.send_missed(channels, GapReason::Overflow);
         }
         is_roomy
     }
 
-    /// Says that something may not have arrived.
+    /// Reports that publications may be missing.
     pub fn send_missed(&self, channels: Vec<ChannelKey>, reason: GapReason) {
-        // Must not be refused; there is one for each time that the connection was lost or the room was full.
+        // The message must not be refused. There is one for each lost connection and each overflow.
         self.subscriber.missed.do_send(Missed { channels, reason });
     }
 
-    /// Says that what other nodes told may not have arrived.
+    /// Reports that control messages may be missing.
     pub fn send_missed_control(&self) {
         self.listeners.send(&Control::Missed);
     }
@@ -117,7 +118,7 @@ impl Inbox {
             return;
         };
         if let Some(channel) = self.names.read_channel(&name) {
-            self.take(Publication { channel, data: data.into() });
+            self.on_publication(Publication { channel, data: data.into() });
         } else if name == self.control_name.as_bytes() {
             self.on_control(&data);
         }
@@ -129,13 +130,13 @@ impl Inbox {
         }
     }
 
-    fn take(&self, publication: Publication) {
-        let is_shut = !self.open() && self.shut().contains(&publication.channel);
+    fn on_publication(&self, publication: Publication) {
+        let is_overflowed = !self.recover() && self.overflowed().contains(&publication.channel);
         let cost = publication.cost(self.capacity);
         match self.room.clone().try_acquire_many_owned(cost) {
-            Ok(permit) if !is_shut => {
+            Ok(permit) if !is_overflowed => {
                 let queue_permit = QueuePermit::new(permit, cost, self.counters.clone());
-                // A mailbox's own bound is not asked: the room is the bound.
+                // `do_send` ignores the mailbox's bound. The permit is the bound.
                 self.subscriber.published.do_send(Published { publication, queue_permit });
             }
             _ => self.drop_publication(publication.channel),
@@ -144,20 +145,19 @@ impl Inbox {
 
     fn drop_publication(&self, channel: ChannelKey) {
         self.counters.count_limit(Limit::QueuedBytes);
-        if self.overflow_told.allows() {
-            let (project, event) = (&channel.project, &channel.event);
+        if self.overflow_log.allows() {
+            let (project, event) = (&*channel.project, &*channel.event);
             log::warn!(
-                "more arrives than this node can tell, some is dropped and told as a gap: project={project} \
-                 event={event:?} limits.queued_bytes={}",
-                self.capacity
+                project, event, queued_bytes = self.capacity;
+                "emits arrive faster than this node can deliver them: some are dropped, and their subscriptions get GAP"
             );
         }
-        self.shut().insert(channel);
-        self.shutting.notify_one();
+        self.overflowed().insert(channel);
+        self.on_overflow.notify_one();
     }
 
-    fn shut(&self) -> MutexGuard<'_, HashSet<ChannelKey>> {
-        self.shut.lock().unwrap_or_else(PoisonError::into_inner)
+    fn overflowed(&self) -> MutexGuard<'_, HashSet<ChannelKey>> {
+        self.overflowed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,17 +166,17 @@ mod tests {
     use super::*;
     use actix::prelude::*;
 
-    /// Writes down what it is handed, and keeps what holds room.
+    /// Records what it receives, and holds the permits.
     #[derive(Default)]
     struct Registry {
-        heard: Vec<String>,
-        passages: Vec<QueuePermit>,
+        received: Vec<String>,
+        permits: Vec<QueuePermit>,
     }
 
-    /// Lets go of the oldest passages, and tells what was heard since the last time.
+    /// Releases the oldest permits, and returns what was received since the last time.
     #[derive(Message)]
     #[rtype(result = "Vec<String>")]
-    struct LetGo(usize);
+    struct Release(usize);
 
     impl Actor for Registry {
         type Context = Context<Self>;
@@ -186,8 +186,8 @@ mod tests {
         type Result = ();
 
         fn handle(&mut self, message: Published, _: &mut Context<Self>) {
-            self.heard.push(message.publication.channel.event.to_string());
-            self.passages.push(message.queue_permit);
+            self.received.push(message.publication.channel.event.to_string());
+            self.permits.push(message.queue_permit);
         }
     }
 
@@ -197,16 +197,16 @@ mod tests {
         fn handle(&mut self, message: Missed, _: &mut Context<Self>) {
             let mut events: Vec<&str> = message.channels.iter().map(|channel| &*channel.event).collect();
             events.sort_unstable();
-            self.heard.push(format!("{} {}", message.reason.as_str(), events.join(",")));
+            self.received.push(format!("{} {}", message.reason.as_str(), events.join(",")));
         }
     }
 
-    impl Handler<LetGo> for Registry {
+    impl Handler<Release> for Registry {
         type Result = Vec<String>;
 
-        fn handle(&mut self, message: LetGo, _: &mut Context<Self>) -> Vec<String> {
-            self.passages.drain(..message.0);
-            std::mem::take(&mut self.heard)
+        fn handle(&mut self, message: Release, _: &mut Context<Self>) -> Vec<String> {
+            self.permits.drain(..message.0);
+            std::mem::take(&mut self.received)
         }
     }
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[actix::test]
-    async fn what_finds_no_room_is_told_as_a_gap_before_its_channel_opens_again() {
+    async fn a_dropped_publication_becomes_a_gap_before_its_channel_delivers_again() {
         let registry = Registry::default().start();
         let subscriber = Subscriber { published: registry.clone().recipient(), missed: registry.clone().recipient() };
         let counters = Arc::new(Counters::default());
@@ -227,30 +227,30 @@ mod tests {
                 inbox.on_push(pushed(&format!("c:e:demo:{event}"), "17"));
             }
         };
-        let let_go = async |passages| registry.send(LetGo(passages)).await.expect("the registry runs");
+        let release = async |permits| registry.send(Release(permits)).await.expect("the registry runs");
         push(&["a", "a", "b", "a", "c"]);
-        assert_eq!(let_go(1).await, ["a", "a", "b"]);
-        // There is room for one, yet a shut channel stays shut; another one is free to take it.
+        assert_eq!(release(1).await, ["a", "a", "b"]);
+        // There is room for one publication. An overflowed channel stays overflowed, another channel may use the room.
         push(&["a", "b", "b"]);
-        assert_eq!(let_go(2).await, ["b"]);
+        assert_eq!(release(2).await, ["b"]);
         assert!(counters.limits(Limit::QueuedBytes) == 4 && counters.bus_queue_bytes.value() > 0);
         push(&["c", "x:y"]);
-        assert_eq!(let_go(0).await, ["OVERFLOW a,b,c", "c", "x:y"]);
+        assert_eq!(release(0).await, ["OVERFLOW a,b,c", "c", "x:y"]);
         inbox.on_push(pushed("c:e:demo", "no event"));
         inbox.on_push(pushed("d:e:demo:a", "another prefix"));
-        assert!(inbox.open() && let_go(3).await.is_empty());
+        assert!(inbox.recover() && release(3).await.is_empty());
         assert_eq!(counters.bus_queue_bytes.value(), 0);
     }
 
     #[actix::test]
-    async fn a_loss_is_seen_once_and_forgotten_with_the_next_connection() {
+    async fn a_loss_is_reported_once_and_forgotten_with_the_next_connection() {
         let registry = Registry::default().start();
         let subscriber = Subscriber { published: registry.clone().recipient(), missed: registry.recipient() };
         let inbox = Inbox::new(subscriber, ControlListeners::default(), Names::new("c:"), 900, Arc::default());
         inbox.on_push(PushInfo { kind: PushKind::Disconnection, data: Vec::new() });
         inbox.lost().await;
         inbox.on_push(PushInfo { kind: PushKind::Disconnection, data: Vec::new() });
-        inbox.renew();
+        inbox.reset();
         assert!(futures::FutureExt::now_or_never(inbox.lost()).is_none());
     }
 }

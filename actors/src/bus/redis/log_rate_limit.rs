@@ -1,4 +1,4 @@
-//! Keeps a repeated log line from filling the log: once a second.
+//! Limits a repeated log line to one per second.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ pub(super) struct LogRateLimit {
 }
 
 impl LogRateLimit {
-    /// Whether the line may be logged now; if so, not again for a second.
+    /// Whether the line may be logged now. After `true`, the next second gets `false`.
     pub fn allows(&self) -> bool {
         let now = Instant::now();
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

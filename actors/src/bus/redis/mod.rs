@@ -1,14 +1,14 @@
 //! The bus of many nodes: one Redis that they share.
 //!
-//! One Redis channel for each (project, event) with subscribers on a node; nothing in Redis for a client. Two
-//! connections: `subscriber.rs` hears, `publisher.rs` publishes, each with its own way back after a loss. What arrives
-//! goes through `inbox.rs`, which bounds it. The drivers are named in this folder only.
+//! There is one Redis channel for each (project, event) with subscribers on a node. Clients have no state in Redis. There
+//! are two connections: `subscriber.rs` receives, `publisher.rs` publishes. Each reconnects by itself. Incoming
+//! publications go through `inbox.rs`, which bounds them. Only this folder uses the Redis drivers.
 //!
 //! Invariants:
-//! 1. What Redis has taken arrives on every joined channel of every node, or `Missed` is said of the channel.
-//! 2. While one of the two connections is lost, an emit is refused: never accepted and lost. `BusError::Unavailable`
-//!    means that nothing was written to Redis or that Redis refused it; anything else that fails is `OutcomeUnknown`.
-//! 3. A publication goes over one connection in the order of the calls, and Redis tells all nodes in that order.
+//! 1. A publication that Redis accepted arrives on every node that joined the channel, or that node gets `Missed` for it.
+//! 2. While one of the two connections is lost, emits are refused. None is accepted and lost. `BusError::Unavailable`
+//!    means that nothing was written to Redis or that Redis refused it. Any other failure is `OutcomeUnknown`.
+//! 3. Publications go over one connection in the order of the calls, and Redis delivers them to all nodes in that order.
 
 mod address;
 mod announcement;
@@ -41,13 +41,13 @@ use subscriber::{ChannelCommand, SubscriberTask};
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-/// Where Redis is and how it is used.
+/// The settings of the bus.
 #[derive(Clone)]
 pub struct RedisBusSettings {
     pub address: RedisAddress,
-    /// What every channel and key begins with.
+    /// The prefix of every channel and key.
     pub prefix: String,
-    /// Event data on its way to the sessions of this node, in bytes (`limits.queued_bytes`).
+    /// Maximum bytes of event data that wait for the sessions of this node (`limits.queued_bytes`).
     pub queued_bytes: u32,
     /// How long an idempotency key is remembered.
     pub idempotency_window: Duration,
@@ -62,14 +62,14 @@ pub struct RedisBus {
     counters: Arc<Counters>,
     channel_commands: mpsc::UnboundedSender<ChannelCommand>,
     calls: mpsc::UnboundedSender<Call>,
-    /// What the tasks take with them when they start.
+    /// The receiving ends, which the tasks take when they start.
     ends: RefCell<Option<(mpsc::UnboundedReceiver<ChannelCommand>, mpsc::UnboundedReceiver<Call>)>>,
     tasks: RefCell<Vec<JoinHandle<()>>>,
     listeners: ControlListeners,
 }
 
 impl RedisBus {
-    /// A bus that connects when it is attached, and is not ready before it has.
+    /// A bus that connects when it is attached. It is not ready before.
     pub fn new(settings: RedisBusSettings, counters: Arc<Counters>) -> RedisBus {
         let (channel_commands, commands) = mpsc::unbounded_channel();
         let (calls, called) = mpsc::unbounded_channel();
@@ -119,7 +119,7 @@ impl RedisBus {
         let lost = Arc::new(Notify::new());
         let pushes = lost.clone();
         let address = &self.settings.address;
-        // It joins nothing: all that is ever pushed is its end.
+        // This connection joins no channel. The only push is the end of the connection.
         let connector = address.connector(move |_| pushes.notify_one(), publisher::RESPONSE_TIMEOUT);
         let window = self.settings.idempotency_window;
         PublisherTask {
@@ -140,7 +140,7 @@ impl RedisBus {
             return Box::pin(ready(Err(BusError::Unavailable)));
         }
         let (answer, answered) = oneshot::channel();
-        // Bounded by the callers: each holds what it publishes until it is answered.
+        // Bounded by the callers: each waits for the answer to its publication.
         if self.calls.send(Call { command, answer }).is_err() {
             return Box::pin(ready(Err(BusError::Unavailable)));
         }
@@ -199,7 +199,7 @@ impl Bus for RedisBus {
                 Reply::Duplicate(_) => 0,
             })),
             Err(error) => {
-                log::error!("a message to the other nodes can't be written: {error}");
+                log::error!(cause:% = error; "a control message cannot be serialized");
                 Box::pin(ready(Err(BusError::Unavailable)))
             }
         }

@@ -1,6 +1,6 @@
-//! What the broker's channels and keys are called in Redis. Two deployments with different prefixes share nothing.
+//! The names of channels and keys in Redis. Deployments with different prefixes share nothing.
 //!
-//! A project's name has no colon, so that the first one after it ends it, whatever the event is called.
+//! The name of a project has no colon, so the first colon ends it, whatever the name of the event is.
 
 use crate::bus::ChannelKey;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ impl Names {
         Names { prefix: prefix.into() }
     }
 
-    /// The channel that an event's emits travel on.
+    /// The channel of an event.
     pub fn channel(&self, key: &ChannelKey) -> String {
         format!("{}e:{}:{}", self.prefix, key.project, key.event)
     }
 
-    /// Reads what [`Names::channel`] wrote.
+    /// Parses a name from [`Names::channel`].
     pub fn read_channel(&self, name: &[u8]) -> Option<ChannelKey> {
         let name = std::str::from_utf8(name).ok()?;
         let (project, event) = name.strip_prefix(&*self.prefix)?.strip_prefix("e:")?.split_once(':')?;
         Some(ChannelKey { project: project.into(), event: event.into() })
     }
 
-    /// The channel on which nodes tell each other what is no emit.
+    /// The channel of control messages.
     pub fn control(&self) -> String {
         format!("{}control", self.prefix)
     }
 
-    /// The key under which an idempotency key of a project is remembered.
+    /// The Redis key that stores an idempotency key of a project.
     pub fn once(&self, project: &str, key: &str) -> String {
         format!("{}i:{project}:{key}", self.prefix)
     }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_under_the_prefix_is_no_channel() {
+    fn a_name_without_the_prefix_is_not_a_channel() {
         let names = Names::new("a:");
         for name in [&b"b:e:demo:x"[..], b"a:i:demo:x", b"a:e:demo", b"", b"a:e:de\xffmo:x"] {
             assert_eq!(names.read_channel(name), None, "{name:?}");

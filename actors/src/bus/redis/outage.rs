@@ -1,5 +1,5 @@
-//! What an operator reads while Redis is away: one warning at the first failure, then one with the count after growing
-//! pauses. Both connections share it, so that one outage is one warning.
+//! The log lines of an outage of Redis: one warning at the first failure, then one with the count after growing pauses.
+//! Both connections share this, so an outage causes one warning.
 
 use super::RedisAddress;
 use std::sync::{Mutex, PoisonError};
@@ -23,7 +23,7 @@ impl Outage {
         Outage { address, failures: Mutex::default() }
     }
 
-    /// Notes that a connection could not be made.
+    /// Records that a connection could not be made.
     pub fn on_failure(&self, connection: &str, cause: &str) {
         let attempts = self.failures.lock().unwrap_or_else(PoisonError::into_inner).add(Instant::now());
         if let Some(attempts) = attempts {
@@ -35,13 +35,13 @@ impl Outage {
         }
     }
 
-    /// Notes that a connection was made, which ends the outage.
+    /// Records that a connection was made, which ends the outage.
     pub fn on_connected(&self, connection: &str) {
         let failures = std::mem::take(&mut *self.failures.lock().unwrap_or_else(PoisonError::into_inner));
         log::info!("connected to Redis at {}: connection={connection} attempts={}", self.address, failures.count + 1);
     }
 
-    /// Notes that a connection was lost.
+    /// Records that a connection was lost.
     pub fn on_lost(&self, connection: &str, cause: &str) {
         log::error!(
             "the connection to Redis at {} was lost, the node is not ready: connection={connection} cause={cause}",
@@ -59,7 +59,7 @@ struct Failures {
 }
 
 impl Failures {
-    /// Counts a failure. The count, if a warning is due.
+    /// Counts a failure. Returns the count if a warning is due.
     fn add(&mut self, now: Instant) -> Option<u64> {
         self.count += 1;
         let pause = match self.warned {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_outage_of_an_hour_is_warned_of_at_once_and_then_after_growing_pauses() {
+    fn an_outage_of_an_hour_causes_a_warning_at_once_and_then_after_growing_pauses() {
         let (mut failures, start) = (Failures::default(), Instant::now());
         let warned: Vec<u64> =
             (0..3600).filter(|second| failures.add(start + Duration::from_secs(*second)).is_some()).collect();

@@ -1,8 +1,7 @@
 //! The connection on which this node publishes: pipelined, in the order of the calls.
 //!
-//! One task for the life of the bus. What was called is sent with everything that waits behind it in one write, and
-//! several such pipelines are under way at once, so that no emit waits for the answer to another. The task is the only
-//! one that says whether the bus takes what is published (`BusHealth::set_accepts`).
+//! One task for the life of the bus. It sends a call and all calls that wait behind it in one pipeline. Several pipelines
+//! are under way at once, so no emit waits for the answer to another one. Only this task sets `BusHealth::set_accepts`.
 
 use super::address::Connector;
 use super::backoff::Backoff;
@@ -19,23 +18,23 @@ use std::time::Duration;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-/// The time that Redis has to take a publication; a backend that waits longer would give up by itself.
+/// Maximum time for the answer to a publication. Backends that wait longer would give up.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How often an idle connection is tried, so that a dead one is found before an emit meets it.
+/// Interval of the pings on an idle connection. They find a dead connection before an emit does.
 const PING_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Pipelines under way at once: fewer than the driver queues, which then never changes their order.
+/// Maximum number of pipelines under way. It is less than the driver's queue, so the driver does not change their order.
 const PIPELINES: usize = 16;
 
-/// Publications in one pipeline, at most.
+/// Maximum number of publications in one pipeline.
 const PIPELINE_LENGTH: usize = 256;
 
-/// Event data in one pipeline, in bytes, about; one publication may be larger.
+/// Approximate maximum of event data in one pipeline, in bytes. A single publication may be larger.
 const PIPELINE_BYTES: usize = 256 * 1024;
 
-/// A connection that held so long was a good one: the next loss is a new one.
-const STEADY: Duration = Duration::from_secs(10);
+/// A connection that lasted this long was stable, so the backoff starts over after it is lost.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// Publishes once for a key. It is one atomic step, so that of two nodes at the same moment one is first.
 ///
@@ -52,7 +51,7 @@ const PUBLISH_ONCE: &str = "local before = redis.call('GET', KEYS[1]) if before 
 /// The name of this connection in the log.
 const CONNECTION: &str = "publisher";
 
-/// What is to be published, and who waits for it.
+/// A publication, and the caller that waits for its outcome.
 pub(super) struct Call {
     pub command: Command,
     pub answer: oneshot::Sender<Result<Reply, BusError>>,
@@ -67,7 +66,7 @@ pub(super) enum Reply {
     Duplicate(EmitId),
 }
 
-/// What is to be published.
+/// A publication or a control message.
 pub(super) enum Command {
     Emit(Publication),
     EmitOnce(Publication, IdempotencyKey),
@@ -79,7 +78,7 @@ pub(super) enum Command {
 pub(super) struct PublisherTask {
     pub connector: Connector,
     pub names: Names,
-    /// The connection is lost.
+    /// Notified when the connection is lost.
     pub lost: Arc<Notify>,
     pub calls: mpsc::UnboundedReceiver<Call>,
     /// How long idempotency keys are remembered.
@@ -97,7 +96,7 @@ impl PublisherTask {
     pub async fn run(mut self) {
         let mut backoff = Backoff::default();
         loop {
-            // What the connection before may have left.
+            // A notification about the previous connection.
             let _ = self.lost.notified().now_or_never();
             match self.connector.connect().await {
                 Ok(connection) => {
@@ -108,7 +107,7 @@ impl PublisherTask {
                     self.health.set_accepts(false);
                     self.counters.bus_losses.add(1);
                     self.outage.on_lost(CONNECTION, &cause);
-                    if since.elapsed() >= STEADY {
+                    if since.elapsed() >= STABLE_AFTER {
                         backoff.reset();
                     }
                 }
@@ -145,7 +144,7 @@ impl PublisherTask {
                     Some(call) => self.gather(call),
                     None => return "the node stops".to_owned(),
                 },
-                _ = ping.tick(), if under_way.is_empty() => sign_of_life(),
+                _ = ping.tick(), if under_way.is_empty() => ping_pipeline(),
             };
             let mut connection = connection.clone();
             under_way.push(async move {
@@ -155,7 +154,7 @@ impl PublisherTask {
         }
     }
 
-    /// A pipeline of a call and those that wait behind it.
+    /// Builds a pipeline of a call and the calls that wait behind it.
     fn gather(&mut self, first: Call) -> (Pipeline, Answers) {
         let (mut pipeline, mut answers, mut bytes) = (Pipeline::new(), Answers::new(), 0);
         let mut next = Some(first);
@@ -168,7 +167,7 @@ impl PublisherTask {
         (pipeline, answers)
     }
 
-    /// Adds one command; how much data it holds.
+    /// Adds one command. Returns the bytes of its data.
     fn add(&self, pipeline: &mut Pipeline, command: Command) -> usize {
         match command {
             Command::Emit(Publication { channel, data }) => {
@@ -209,7 +208,7 @@ impl PublisherTask {
             }
             other => {
                 if self.refusals.allows() {
-                    log::error!("Redis refuses a publication: {}", refusal(other));
+                    log::error!(cause = refusal(other); "Redis refused a publication");
                 }
                 Err(BusError::Unavailable)
             }
@@ -217,13 +216,13 @@ impl PublisherTask {
     }
 }
 
-fn sign_of_life() -> (Pipeline, Answers) {
+fn ping_pipeline() -> (Pipeline, Answers) {
     let mut pipeline = Pipeline::new();
     pipeline.cmd("PING");
     (pipeline, Answers::new())
 }
 
-/// What Redis says, without the values of other kinds of answer, which may be data.
+/// The error of Redis. Other kinds of answer may hold data, so their values are left out.
 fn refusal(value: Value) -> String {
     match value.extract_error() {
         Err(error) => error.to_string(),

@@ -1,7 +1,7 @@
-//! The connection on which this node hears: joined channels, signs of life, and the way back after a loss.
+//! The connection on which this node receives: it joins channels, sends pings, and reconnects after a loss.
 //!
-//! One task for the life of the bus. It is the only one that says what the node hears (`BusHealth::set_receives`): from the
-//! moment that all wanted channels are confirmed and their gaps are told, until the connection is lost.
+//! One task for the life of the bus. Only this task sets `BusHealth::set_receives`. The node receives from the moment when
+//! all wanted channels are confirmed and their gaps are sent, until the connection is lost.
 
 use super::address::Connector;
 use super::backoff::Backoff;
@@ -18,28 +18,28 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
-/// The time that an answer may take; no later is a silent death found, [`PING_INTERVAL`] added.
+/// Maximum time for an answer. A dead connection is noticed within this time plus [`PING_INTERVAL`].
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often the connection is asked for a sign of life.
+/// Interval of the pings on this connection.
 const PING_INTERVAL: Duration = Duration::from_secs(3);
 
-/// The most channels of one command: some 250 KB of names at the longest.
+/// Maximum number of channels in one command: up to 250 KB of names.
 const BATCH: usize = 1000;
 
-/// How often it is looked whether there is room again after an overflow.
-const OPEN_INTERVAL: Duration = Duration::from_millis(50);
+/// Interval of the check whether there is room again after an overflow.
+const RECOVERY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A connection that held so long was a good one: the next loss is a new one.
-const STEADY: Duration = Duration::from_secs(10);
+/// A connection that lasted this long was stable, so the backoff starts over after it is lost.
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 /// The name of this connection in the log.
 const CONNECTION: &str = "subscriber";
 
-/// A channel to join, and who waits for it.
+/// A channel to join, and the caller that waits.
 type Joining = (ChannelKey, oneshot::Sender<Result<(), BusError>>);
 
-/// What the bus asks for. Commands run in their order.
+/// The commands of the bus. They run in order.
 pub(super) enum ChannelCommand {
     Join(ChannelKey, oneshot::Sender<Result<(), BusError>>),
     Leave(ChannelKey),
@@ -51,9 +51,9 @@ pub(super) struct SubscriberTask {
     names: Names,
     inbox: Arc<Inbox>,
     commands: mpsc::UnboundedReceiver<ChannelCommand>,
-    /// A command that was taken and not carried out yet.
+    /// A command that was received and is not executed yet.
     held: Option<ChannelCommand>,
-    /// What is joined on each connection anew. Invariant: changed here only, as commands are carried out.
+    /// The channels to join on each new connection. Invariant: changed only here, when a command is executed.
     wanted: HashSet<ChannelKey>,
     health: Arc<BusHealth>,
     outage: Arc<Outage>,
@@ -61,7 +61,7 @@ pub(super) struct SubscriberTask {
 }
 
 impl SubscriberTask {
-    /// Hears what `commands` ask for on connections of `connector`, whose pushes go to `inbox`.
+    /// A task that executes `commands` on connections of `connector`, whose push messages go to `inbox`.
     pub fn new(
         connector: Connector,
         names: Names,
@@ -84,7 +84,7 @@ impl SubscriberTask {
         }
     }
 
-    /// Hears until the task is ended.
+    /// Runs until the task is aborted.
     pub async fn run(mut self) {
         let mut backoff = Backoff::default();
         loop {
@@ -98,7 +98,7 @@ impl SubscriberTask {
                     self.discard_commands();
                     self.counters.bus_losses.add(1);
                     self.outage.on_lost(CONNECTION, &cause);
-                    if since.elapsed() >= STEADY {
+                    if since.elapsed() >= STABLE_AFTER {
                         backoff.reset();
                     }
                 }
@@ -108,9 +108,9 @@ impl SubscriberTask {
         }
     }
 
-    /// Connects, joins every wanted channel and tells their gaps.
+    /// Connects, joins every wanted channel and sends their gaps.
     async fn connect(&mut self) -> Result<MultiplexedConnection, String> {
-        self.inbox.renew();
+        self.inbox.reset();
         let mut connection = self.connector.connect().await?;
         self.discard_commands();
         connection.subscribe(self.names.control()).await.map_err(|error| error.to_string())?;
@@ -125,7 +125,7 @@ impl SubscriberTask {
         Ok(connection)
     }
 
-    /// Without a connection: who waits to join is refused, and what was left is not wanted any more.
+    /// Discards the commands that arrived without a connection: joins are refused, and left channels are not joined again.
     fn discard_commands(&mut self) {
         while let Some(command) = self.held.take().or_else(|| self.commands.try_recv().ok()) {
             if let ChannelCommand::Leave(channel) = command {
@@ -143,19 +143,19 @@ impl SubscriberTask {
         connection.subscribe(names).await
     }
 
-    /// Does what is asked until the connection is lost; says why it was.
+    /// Executes commands until the connection is lost. Returns the cause.
     async fn serve(&mut self, mut connection: MultiplexedConnection) -> String {
         let mut ping = interval(PING_INTERVAL);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let inbox = self.inbox.clone();
         loop {
-            let is_open = inbox.open();
+            let has_recovered = inbox.recover();
             let outcome = tokio::select! {
                 biased;
                 () = inbox.lost() => return "the connection ended".to_owned(),
                 _ = ping.tick() => cmd("PING").query_async::<()>(&mut connection).await,
-                () = inbox.shutting(), if is_open => Ok(()),
-                () = sleep(OPEN_INTERVAL), if !is_open => Ok(()),
+                () = inbox.overflow(), if has_recovered => Ok(()),
+                () = sleep(RECOVERY_INTERVAL), if !has_recovered => Ok(()),
                 command = self.commands.recv() => match command {
                     Some(command) => self.run_command(command, &mut connection).await,
                     None => return "the node stops".to_owned(),
@@ -167,7 +167,7 @@ impl SubscriberTask {
         }
     }
 
-    /// Carries out a command and those right behind it: each run of one kind is one command.
+    /// Executes a command and those that follow it. Consecutive commands of one kind are sent as one.
     async fn run_command(
         &mut self,
         first: ChannelCommand,
@@ -184,7 +184,7 @@ impl SubscriberTask {
         Ok(())
     }
 
-    /// Joins channels; who waits is answered, or, when the connection fails, dropped, which is an answer too.
+    /// Joins channels and answers the callers. If the connection fails, the answers are dropped, which tells the callers.
     async fn join(&mut self, first: Joining, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
         let (mut channels, mut answers) = (vec![first.0], vec![first.1]);
         while channels.len() < BATCH {
@@ -204,15 +204,15 @@ impl SubscriberTask {
                 self.wanted.extend(channels);
                 Ok(())
             }
-            // Redis has answered: its user may not hear these channels.
+            // Redis answered: the user may not subscribe to these channels.
             Err(error) if error.code().is_some() => {
-                log::error!("Redis refuses to let this node hear channels: {error}");
+                log::error!(cause:% = error; "Redis does not allow this node to subscribe to channels");
                 Err(BusError::Unavailable)
             }
             Err(error) => return Err(error),
         };
         for answer in answers {
-            // Who asked may be gone.
+            // The caller may be gone.
             let _ = answer.send(refusal);
         }
         Ok(())

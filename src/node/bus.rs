@@ -1,4 +1,4 @@
-//! What lives on the bus arbiter: the bus that the settings choose, the registry and the emitter.
+//! Starts the actors of the bus arbiter: the bus that the settings choose, the registry and the emitter.
 
 use super::NodeError;
 use crate::http::{BusHandles, DisconnectReplies};
@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What others know of the bus arbiter.
+/// The addresses of the actors on the bus arbiter.
 pub(super) struct BusParts {
     pub registry: Addr<SessionRegistry>,
     pub emitter: Addr<Emitter>,
@@ -24,7 +24,7 @@ pub(super) struct BusParts {
     pub app_state: BusHandles,
 }
 
-/// A bus as it is chosen, to be made on its own thread.
+/// The chosen bus, to be created on the arbiter's thread.
 enum Choice {
     Local(LocalBusSettings),
     Redis(Box<RedisBusSettings>),
@@ -54,7 +54,7 @@ impl Choice {
         })
     }
 
-    fn make(self, counters: Arc<Counters>) -> SharedBus {
+    fn create(self, counters: Arc<Counters>) -> SharedBus {
         match self {
             Choice::Local(settings) => Rc::new(LocalBus::new(settings, counters)),
             Choice::Redis(settings) => Rc::new(RedisBus::new(*settings, counters)),
@@ -71,8 +71,8 @@ fn facts(name: &str) -> NodeFacts {
     NodeFacts { node: name.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned(), sessions: 0, started_at }
 }
 
-/// Starts what lives on the bus arbiter; what nodes tell each other goes to `control_handler` too. A bus that is out of reach is no reason to fail: the node is not ready until it
-/// is there.
+/// Starts the actors of the bus arbiter. Control messages from other nodes go to `control_handler` too. If the bus is
+/// unreachable this does not fail: the node is not ready until the bus is reachable.
 pub(super) async fn start_bus(
     arbiter: &Arbiter,
     settings: &Settings,
@@ -87,7 +87,7 @@ pub(super) async fn start_bus(
     let facts = facts(name);
     let (started, start) = tokio::sync::oneshot::channel();
     arbiter.spawn(async move {
-        let bus = choice.make(counters.clone());
+        let bus = choice.create(counters.clone());
         let health = bus.health();
         let registry = SessionRegistry::new(bus.clone(), queued_bytes as usize, counters.clone()).start();
         let emitter = Emitter::new(bus.clone(), number, emits_per_second, counters.clone()).start();
@@ -95,7 +95,7 @@ pub(super) async fn start_bus(
         bus.attach_control(control_handler);
         let nodes = NodeList::new(bus, facts, counters).start();
         let app_state = BusHandles { disconnect_replies, announcer, health };
-        // Nobody waits any more where the node has been stopped meanwhile.
+        // The receiver is gone if the node was stopped in the meantime.
         let _ = started.send(BusParts { registry, emitter, nodes, app_state });
     });
     start.await.map_err(|_| NodeError::Bus)

@@ -1,7 +1,7 @@
-//! Opens the catalogue that the settings name, and keeps trying where it is a MongoDB that does not answer yet.
+//! Opens the catalogue that the settings name. A MongoDB that does not answer yet is tried again.
 //!
-//! A node starts without it: it is alive, and not ready until the catalogue has answered once. One that goes away later
-//! is the business of the cache in `auth`.
+//! A node starts without it, but is not ready until the catalogue has answered once. The cache in `auth` handles a
+//! catalogue that becomes unavailable later.
 
 use crate::catalogue::{
     Catalogue, CatalogueError, EmbeddedCatalogue, EventDefinition, Key, MongoCatalogue, Project, ProjectName,
@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 /// The pause after the first failed attempt. It doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// With the driver's own look-out, which sees a server within half a second, far less than the 5 s that are promised.
+/// With the half second in which the driver notices a server, this is far less than the 5 s that the docs promise.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A node's catalogue.
@@ -24,7 +24,7 @@ pub(super) struct OpenCatalogue {
     _attempts: Option<Attempts>,
 }
 
-/// The attempts to reach a catalogue, which end with the node.
+/// The task that tries to reach a catalogue. It ends with the node.
 struct Attempts(JoinHandle<()>);
 
 impl Drop for Attempts {
@@ -33,7 +33,7 @@ impl Drop for Attempts {
     }
 }
 
-/// Opens the catalogue. One that can't be reached now is tried again until it answers; a wrong address is an error.
+/// Opens the catalogue. An unreachable one is tried again until it answers. A malformed address is an error.
 pub(super) async fn open_catalogue(settings: &Settings) -> Result<OpenCatalogue, CatalogueError> {
     match settings.catalogue.kind {
         CatalogueKind::Embedded => {
@@ -53,7 +53,7 @@ async fn open_mongo(settings: &Settings) -> Result<OpenCatalogue, CatalogueError
         Err(error) => {
             log::warn!(
                 uri:% = settings.catalogue.mongodb.uri, cause:% = error;
-                "the catalogue can't be reached; the node is not ready and keeps trying"
+                "the catalogue cannot be reached; the node is not ready and keeps trying"
             );
             let attempts = keep_trying(Arc::clone(&catalogue), settings.clone());
             Some(Attempts(tokio::spawn(attempts)))
@@ -77,16 +77,16 @@ async fn keep_trying(catalogue: Arc<LateCatalogue>, settings: Settings) {
         pause = LONGEST_PAUSE.min(pause * 2);
         match catalogue.reach(&settings).await {
             Ok(()) => return,
-            // At the second, fourth, eighth … attempt: an outage of an hour takes twelve lines.
+            // Log the second, fourth, eighth … attempt: an outage of an hour takes twelve lines.
             Err(error) if attempt.is_power_of_two() => {
-                log::warn!(attempt, cause:% = error; "the catalogue still can't be reached");
+                log::warn!(attempt, cause:% = error; "the catalogue still cannot be reached");
             }
             Err(_) => {}
         }
     }
 }
 
-/// A MongoDB that may not have answered yet: until then every call is an error at once, so that no door waits.
+/// A MongoDB that may not have answered yet. Until then every call fails at once, so that no handshake or emit waits.
 #[derive(Default)]
 struct LateCatalogue(OnceLock<MongoCatalogue>);
 
@@ -100,7 +100,7 @@ impl LateCatalogue {
         }
         make_demo(&catalogue, settings).await?;
         log::info!(uri:% = mongodb.uri, database = mongodb.database; "the catalogue answers");
-        // Set by one task, one attempt after the other.
+        // Only one task sets it, in one attempt at a time.
         let _ = self.0.set(catalogue);
         Ok(())
     }

@@ -1,9 +1,9 @@
-//! Carries out on this node what all nodes are told: ends the sessions of a user, reads a project of the catalogue again,
-//! and ends the sessions whose key it has no more.
+//! Handles control messages on this node: ends the sessions of a user, reads a project again after a change of the
+//! catalogue, and ends the sessions whose key is not active any more.
 //!
-//! One actor on the node's main thread, attached to the bus. It is where names (of a project, of a user) become what the
-//! hubs compare. Beside the bus it watches the catalogue itself: an embedded one is written by the command line, which
-//! has no bus.
+//! It is one actor on the node's main thread, attached to the bus. It translates names (of a project, of a user) into
+//! the fingerprints that the hubs compare. It also watches the catalogue, because the command line writes an embedded
+//! one and has no bus.
 
 use super::stop::Hubs;
 use crate::auth::{ActiveKeys, Authenticator};
@@ -23,26 +23,26 @@ use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-/// How often it is looked whether another process has changed the catalogue, where that costs next to nothing.
+/// How often the handler checks whether another process has changed the catalogue, if that check is cheap.
 const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
-/// When sessions are looked at once more: a handshake whose token was verified just before the change has found its way
-/// to a hub by then, a slow look-up included.
+/// The time until the second scan of the sessions. By then, a session whose token was verified just before the change
+/// has reached its hub, even after a slow lookup.
 const SECOND_PASS_DELAY: Duration = Duration::from_secs(5);
 
-/// How often a catalogue that is away is asked for what has changed.
+/// How often an unavailable catalogue is asked for the changes.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a session is told whose key is gone.
+/// The message to a session whose key was revoked.
 const REVOKED_MESSAGE: &str =
-    "a key that signed the session's tokens was revoked, or the project disabled: come back with new tokens";
+    "a key that signed the session's tokens was revoked, or the project was disabled: connect again with new tokens";
 
 /// Gives the handler the actor through which it replies to other nodes.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(super) struct UseAnnouncer(pub Addr<Announcer>);
 
-/// See the module.
+/// The actor that handles control messages.
 pub(super) struct ControlHandler {
     hubs: Hubs,
     admission: Arc<Admission>,
@@ -50,16 +50,16 @@ pub(super) struct ControlHandler {
     catalogue: Arc<dyn Catalogue>,
     counters: Arc<Counters>,
     replies: DisconnectReplies,
-    /// Set as soon as the bus has one.
+    /// Set when the bus has started.
     announcer: Option<Addr<Announcer>>,
-    /// Projects whose keys are asked for again soon.
+    /// Projects whose keys are read again soon.
     retrying: HashSet<ProjectName>,
-    /// The catalogue's version at the last look.
+    /// The catalogue's version at the last check.
     version: Option<i64>,
 }
 
 impl ControlHandler {
-    /// Sends to these hubs, whose users `admission` knows.
+    /// Creates the handler for these hubs. `admission` has the fingerprints of users.
     pub fn new(
         hubs: Hubs,
         admission: Arc<Admission>,
@@ -128,7 +128,7 @@ impl ControlHandler {
         ctx.run_later(SECOND_PASS_DELAY, |handler, ctx| handler.end_revoked(project, ctx));
     }
 
-    /// Anything may have changed.
+    /// Handles that control messages were missed: everything may have changed.
     fn on_missed(&mut self, ctx: &mut Context<Self>) {
         self.authenticator.expire(None);
         for project in self.authenticator.projects() {
@@ -136,7 +136,7 @@ impl ControlHandler {
         }
     }
 
-    /// Ends the sessions of a project whose key is not active any more, as soon as the catalogue says which are.
+    /// Ends the sessions of a project whose key is not active any more, when the catalogue answers.
     fn end_revoked(&mut self, project: ProjectName, ctx: &mut Context<Self>) {
         let authenticator = self.authenticator.clone();
         let asked = async move {
@@ -149,7 +149,7 @@ impl ControlHandler {
         }));
     }
 
-    /// Asks again later, once for a project, however often it was changed.
+    /// Asks again later, once per project, even if it was changed several times.
     fn retry(&mut self, project: ProjectName, ctx: &mut Context<Self>) {
         if self.retrying.insert(project.clone()) {
             ctx.run_later(RETRY_INTERVAL, |handler, ctx| {
@@ -176,13 +176,13 @@ impl ControlHandler {
         }));
     }
 
-    /// Looks whether another process has changed the catalogue, and again after a while.
+    /// Checks repeatedly whether another process has changed the catalogue.
     fn watch(&mut self, ctx: &mut Context<Self>) {
         let catalogue = self.catalogue.clone();
         let asked = async move { catalogue.version().await };
         ctx.spawn(asked.into_actor(self).map(|version, handler, ctx| {
             match version {
-                // This catalogue can't tell.
+                // This catalogue has no version.
                 Ok(None) => return,
                 Ok(version) => {
                     let before = std::mem::replace(&mut handler.version, version);
@@ -190,7 +190,7 @@ impl ControlHandler {
                         handler.on_missed(ctx);
                     }
                 }
-                Err(error) => log::warn!(cause:% = error; "the catalogue can't be watched for changes"),
+                Err(error) => log::warn!(cause:% = error; "the catalogue cannot be watched for changes"),
             }
             ctx.run_later(POLL_INTERVAL, |handler, ctx| handler.watch(ctx));
         }));

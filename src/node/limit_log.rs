@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_is_logged_at_once_and_then_once_a_minute_with_all_that_came_between() {
+    fn a_limit_is_logged_at_once_and_then_once_a_minute_with_the_count_in_between() {
         let start = Instant::now();
         let after = |seconds| start + Duration::from_secs(seconds);
         let mut logged = Logged { limit: Limit::ALL[0], count: 0, at: None };

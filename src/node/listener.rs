@@ -1,4 +1,4 @@
-//! Where a node listens, and how whoever started it learns that.
+//! The listening socket of a node, and the file that holds its address.
 
 use super::NodeError;
 use crate::settings::Settings;
@@ -14,7 +14,7 @@ pub(super) fn listen(settings: &Settings) -> Result<TcpListener, NodeError> {
         let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
         sockopt::set_socket_reuseaddr(&socket, true)?;
-        // Accepted sockets inherit it. The kernel doubles the value, for its own overhead (socket(7)).
+        // Accepted sockets inherit it. The kernel doubles the value for its own overhead (socket(7)).
         if let bytes @ 1.. = settings.session.kernel_send_buffer_bytes {
             sockopt::set_socket_send_buffer_size(&socket, bytes)?;
         }
@@ -28,16 +28,16 @@ pub(super) fn listen(settings: &Settings) -> Result<TcpListener, NodeError> {
 /// The name of the file in the data folder that holds a node's address.
 pub const ADDRESS_FILE: &str = "node.address";
 
-/// `node.address` in the data folder: where the node listens, for whoever started it with port 0.
+/// `node.address` in the data folder: the address that the node listens on. It is needed if `http.bind` has port 0.
 pub(super) struct AddressFile(PathBuf);
 
 impl AddressFile {
-    /// Removes what a killed node left: its address is nobody's now.
+    /// Removes the file of a killed node.
     pub fn remove_old(settings: &Settings) {
         drop(AddressFile(settings.data.dir.join(ADDRESS_FILE)));
     }
 
-    /// Writes it in one step: who finds the file finds a whole address.
+    /// Writes the file in one step, so that a reader never sees a part of the address.
     pub fn write(settings: &Settings, address: SocketAddr) -> Result<AddressFile, NodeError> {
         let path = settings.data.dir.join(ADDRESS_FILE);
         let draft = settings.data.dir.join("node.address.draft");
@@ -58,7 +58,7 @@ impl Drop for AddressFile {
         if let Err(error) =
             removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
         {
-            log::warn!(file:% = self.0.display(), cause:% = error; "a file can't be removed");
+            log::warn!(file:% = self.0.display(), cause:% = error; "a file cannot be removed");
         }
     }
 }

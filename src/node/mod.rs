@@ -1,8 +1,9 @@
-//! One running node: which parts there are, the order of their start, and the order of their stop.
+//! One running node: its parts, the order of their start, and the order of their stop.
 //!
-//! Start: the data folder is locked, the catalogue opened, the bus arbiter with registry and emitter started, then the
-//! workers with a hub each; the port is bound early, so that a taken one is said at once, and served last. Stop: not ready any more, no
-//! new sessions, every session told 1001, then HTTP drained. Nothing but the command line and tests imports this.
+//! Start: lock the data folder, open the catalogue, bind the port, start the bus arbiter with registry and emitter,
+//! then the workers with a hub each. The port is bound early, so that a port in use is reported at once, and served
+//! last. Stop: the node is not ready, takes no new sessions, closes every session with 1001, then drains HTTP. Only the
+//! command line and tests import this module.
 
 mod bus;
 mod catalogue;
@@ -12,30 +13,23 @@ mod limit_log;
 mod listener;
 mod readiness;
 mod reload;
+mod server;
 mod stop;
 mod system;
 
 use crate::auth::Authenticator;
 use crate::catalogue::{Catalogue, CatalogueError, NodeLock};
-use crate::http::connect::{self, UpgradeRequest};
-use crate::http::connection::{self, PacedStream};
-use crate::http::{self, Admission, AdmissionLimits, AppState, DisconnectReplies, HttpConnection, NodeAuthorizer};
+use crate::http::{Admission, AdmissionLimits, AppState, DisconnectReplies};
 use crate::limits::{SessionBudget, SystemFiles};
 use crate::settings::{Problems, Settings};
 use actix::{Actor, Addr, Arbiter, System};
-use actix_http::HttpService;
-use actix_server::Server;
-use actix_service::{ServiceFactoryExt as _, map_config};
-use actix_web::dev::AppConfig;
-use actix_web::middleware::from_fn;
-use actix_web::{App, web};
+use actix_web::web;
 use actors::bus::redis::RedisAddressError;
 use actors::counters::Counters;
-use actors::emitter::{EmitBatcher, Emitter};
-use actors::hub::{SessionHub, announce};
+use actors::emitter::Emitter;
 use actors::nodes::NodeList;
 use actors::registry::SessionRegistry;
-use actors::session::{SessionContext, SessionHandlers, SessionSettings, on_client_message, on_open};
+use actors::session::{SessionHandlers, SessionSettings, on_client_message, on_open};
 use bus::{BusParts, start_bus};
 use catalogue::open_catalogue;
 use control_handler::{ControlHandler, UseAnnouncer};
@@ -45,18 +39,11 @@ pub(crate) use listener::ADDRESS_FILE;
 use listener::{AddressFile, listen};
 use reload::{listen_for_hangups, reload_at_hangup};
 use std::convert::Infallible;
-use std::future::{Ready, ready};
 use std::io;
-use std::net::{SocketAddr, TcpListener};
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::{Arc, PoisonError};
-use std::time::Duration;
-use stop::{Hubs, StopSignals, http_seconds, stop};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use stop::{Hubs, StopSignals};
 use system::{grow_tcp_memory, log_system_limits, restore_tcp_memory};
-
-/// How long a client may go on sending a body whose answer it has not read yet.
-const LINGER: Duration = Duration::from_secs(1);
 
 /// Why a node did not start, or stopped by itself.
 #[derive(Debug, thiserror::Error)]
@@ -77,10 +64,10 @@ pub enum NodeError {
     Server(#[from] io::Error),
 }
 
-/// Runs a node until it is told to stop by SIGTERM or SIGINT.
+/// Runs a node until it receives SIGTERM or SIGINT.
 ///
-/// Prints tokens of the project `demo` on any standard output if `show_demo_tokens` says so; see `demo.rs`. At SIGHUP it
-/// calls `load` and applies the settings that can change while it runs.
+/// Prints tokens of the project `demo` on any standard output if `show_demo_tokens` says so; see `demo.rs`. At SIGHUP
+/// it calls `load` and applies the settings that can change while it runs.
 pub fn serve(
     settings: Settings,
     show_demo_tokens: bool,
@@ -136,7 +123,7 @@ struct Node {
     nodes: Addr<NodeList>,
     hubs: Hubs,
     session_settings: SessionSettings,
-    /// Ends with the node; the actors of the bus live on it.
+    /// The actors of the bus live on it. It ends with the node.
     _bus_arbiter: Arbiter,
 }
 
@@ -192,123 +179,6 @@ impl Node {
             session_settings: session_settings(settings, node),
             _bus_arbiter: bus_arbiter,
         })
-    }
-
-    /// The server of both HTTP and WebSockets; it ends when the node has stopped.
-    fn server(&self, listener: TcpListener, signals: StopSignals, budget: &SessionBudget) -> Result<Server, NodeError> {
-        let workers = self.settings.http.worker_count();
-        let (counters, reserved_for_http) = (self.app_state.counters.clone(), budget.reserved_for_http);
-        let write_timeout = Duration::from_secs(self.settings.http.write_timeout_seconds);
-        let builder = Server::build()
-            .workers(workers)
-            .backlog(self.settings.http.backlog)
-            // Counted in `http/connection_limit.rs` instead.
-            .max_concurrent_connections(usize::MAX >> 1)
-            .shutdown_timeout(http_seconds(self.settings.shutdown.seconds))
-            .shutdown_signal(stop(
-                signals,
-                self.app_state.clone(),
-                self.nodes.clone(),
-                self.hubs.clone(),
-                self.settings.shutdown.clone(),
-            ));
-        let drained = builder.graceful_shutdown_signal();
-        let worker = self.worker();
-        let server = builder.listen("carillon", listener, move || {
-            let drained = drained.clone();
-            let counters = counters.clone();
-            let app = App::new()
-                .app_data(worker.app_state.clone())
-                .data_factory(worker.emit_batcher())
-                .wrap(from_fn(http::limit_connections))
-                .configure(|config| http::routes(config, &worker.app_state.settings().http));
-            let connections = counters.clone();
-            let http = HttpService::build()
-                // An answer in front of an unread body survives only if the rest is read for a while.
-                .client_disconnect_timeout(LINGER)
-                .on_connect_ext(move |stream: &PacedStream, data| {
-                    let flow = stream.flow().clone();
-                    data.insert(HttpConnection::count(connections.clone(), reserved_for_http, flow));
-                })
-                .graceful_shutdown_signal(move || {
-                    let drained = drained.clone();
-                    async move { drained.notified().await }
-                })
-                .upgrade(worker.upgrades())
-                .finish(map_config(app, |_| AppConfig::default()));
-            connection::accept(write_timeout, counters).and_then(http)
-        })?;
-        Ok(server.run())
-    }
-
-    fn worker(&self) -> Worker {
-        Worker {
-            app_state: self.app_state.clone(),
-            registry: self.registry.clone(),
-            emitter: self.emitter.clone(),
-            hubs: self.hubs.clone(),
-            session_settings: self.session_settings.clone(),
-            next: Arc::default(),
-        }
-    }
-}
-
-/// What each worker thread starts with.
-#[derive(Clone)]
-struct Worker {
-    app_state: web::Data<AppState>,
-    registry: Addr<SessionRegistry>,
-    emitter: Addr<Emitter>,
-    hubs: Hubs,
-    session_settings: SessionSettings,
-    next: Arc<AtomicU16>,
-}
-
-type UpgradeService = actix_service::boxed::BoxService<UpgradeRequest, (), actix_http::Error>;
-
-impl Worker {
-    /// Makes the service that takes upgrades, and the hub that they go to, on the thread of the worker.
-    fn upgrades(
-        &self,
-    ) -> impl actix_service::ServiceFactory<
-        UpgradeRequest,
-        Config = (),
-        Response = (),
-        Error = actix_http::Error,
-        InitError = (),
-        Service = UpgradeService,
-    > + use<> {
-        let worker = self.clone();
-        actix_service::fn_factory(move || {
-            let hub = worker.start_hub();
-            let app_state = worker.app_state.clone();
-            let service = actix_service::fn_service(move |request: UpgradeRequest| {
-                let (app_state, hub) = (app_state.clone(), hub.clone());
-                async move {
-                    if let Err(error) = connect::on_upgrade(&app_state, &hub, request).await {
-                        log::debug!(cause:% = error; "a client was gone before its answer");
-                    }
-                    Ok::<_, actix_http::Error>(())
-                }
-            });
-            async move { Ok(actix_service::boxed::service(service)) }
-        })
-    }
-
-    /// Starts the batcher of the worker's emits, on its thread.
-    fn emit_batcher(&self) -> impl Fn() -> Ready<Result<Addr<EmitBatcher>, Infallible>> + use<> {
-        let emitter = self.emitter.clone();
-        move || ready(Ok(EmitBatcher::new(emitter.clone()).start()))
-    }
-
-    fn start_hub(&self) -> Addr<SessionHub> {
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let ctx = SessionContext::new(self.session_settings.clone(), self.app_state.counters.clone());
-        let authorizer = Rc::new(NodeAuthorizer(self.app_state.clone()));
-        let hub = SessionHub::new(number, ctx, self.registry.clone().recipient(), authorizer).start();
-        announce(&self.registry.clone().recipient(), number, &hub);
-        self.hubs.lock().unwrap_or_else(PoisonError::into_inner).push(hub.clone());
-        hub
     }
 }
 

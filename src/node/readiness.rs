@@ -1,10 +1,10 @@
-//! What a node that is not ready waits for, in words for an operator. The route `/readyz` says the same to machines.
+//! What a node that is not ready waits for, as text for an operator. The route `/readyz` is the same for machines.
 
 use crate::http::AppState;
 use crate::settings::BusKind;
 use actors::bus::redis::RedisAddress;
 
-/// What the node waits for; nothing once it is ready. Never holds a secret of an address.
+/// What the node waits for. `None` if it is ready. It never holds a password.
 pub(super) fn waits_for(app_state: &AppState) -> Option<String> {
     if !app_state.authenticator.is_ready() {
         return Some("the catalogue".to_owned());

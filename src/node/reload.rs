@@ -1,6 +1,6 @@
-//! Reads the settings again at SIGHUP: what can change while the node runs does, the rest is named in the log.
+//! Reads the settings again at SIGHUP. Some keys take effect at once, and the log names those that need a restart.
 //!
-//! A file with a problem changes nothing. The node never ends because of a SIGHUP.
+//! A file with a problem changes nothing. A SIGHUP never ends the node.
 
 use crate::http::AppState;
 use crate::logging;
@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Listens to SIGHUP in place of the system's default, which kills.
+/// Handles SIGHUP in place of the system's default, which kills the process.
 pub(super) fn listen_for_hangups() -> io::Result<Signal> {
     signal(SignalKind::hangup())
 }
@@ -25,7 +25,7 @@ pub(super) async fn reload_at_hangup(
             Ok(settings) => apply(&settings, app_state),
             Err(Problems(problems)) => {
                 for problem in problems {
-                    log::error!(problem:%; "SIGHUP: the settings are refused; those before stay in force");
+                    log::error!(problem:%; "SIGHUP: the settings are refused; the old ones stay in force");
                 }
             }
         }
@@ -33,8 +33,8 @@ pub(super) async fn reload_at_hangup(
     std::future::pending().await
 }
 
-/// Puts the keys of `new` in force that can change while the node runs: those that are copied here. Each is read for every
-/// call, or takes effect below.
+/// Puts the keys of `new` in force that can change while the node runs: those that are copied here. Each is read for
+/// every call, or takes effect below.
 fn apply(new: &Settings, app_state: &AppState) {
     let old = app_state.settings();
     let mut settings = Settings::clone(&old);
@@ -45,9 +45,9 @@ fn apply(new: &Settings, app_state: &AppState) {
     let (live, waiting) = (old.changed_keys(&settings), settings.changed_keys(new));
     let problems = settings.validate();
     if !problems.is_empty() {
-        // An emit limit past a buffer whose own new size needs a restart.
+        // For example, a new limits.emit_bytes above the old session.send_buffer_bytes.
         let problem = Problems(problems);
-        return log::error!(problem:%; "SIGHUP: the settings need a restart; those before stay in force");
+        return log::error!(problem:%; "SIGHUP: the settings need a restart; the old ones stay in force");
     }
     logging::start(&settings.log);
     app_state.replace_settings(settings);

@@ -1,4 +1,4 @@
-//! The stop of a node: not ready any more, then every session told 1001, then HTTP drained.
+//! The stop of a node: it is not ready, closes every session with 1001, then drains HTTP.
 
 use crate::http::AppState;
 use crate::settings::ShutdownSettings;
@@ -12,26 +12,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// How often a stopping node looks whether its sessions are gone.
+/// How often a stopping node checks whether its sessions are closed.
 const DRAIN_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The most time that HTTP gets out of `shutdown.seconds`, in seconds: an emit takes milliseconds.
+/// The maximum part of `shutdown.seconds` for HTTP, in seconds. An emit takes milliseconds.
 const HTTP_SECONDS: u64 = 2;
 
-/// What is kept for the process to end in, out of `shutdown.seconds`.
+/// The part of `shutdown.seconds` that is reserved for the end of the process.
 const MARGIN: Duration = Duration::from_millis(500);
 
 /// The hubs that have started.
 pub(super) type Hubs = Arc<Mutex<Vec<Addr<SessionHub>>>>;
 
-/// The signals that stop a node, heard from the moment that this is made.
+/// The signals that stop a node. None is missed after this value is created.
 pub(super) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl StopSignals {
-    /// Listens to SIGTERM and SIGINT in place of the system's default, which kills.
+    /// Handles SIGTERM and SIGINT in place of the system's default, which kills the process.
     pub fn listen() -> io::Result<StopSignals> {
         let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         Ok(StopSignals { terminate, interrupt })
@@ -42,12 +42,13 @@ impl StopSignals {
     }
 }
 
-/// Whole seconds of a stop that takes `seconds` that are HTTP's, after those of the sessions.
+/// The part of a stop of `seconds` that is for HTTP, after the part for sessions, in whole seconds.
 pub(super) fn http_seconds(seconds: u64) -> u64 {
     (seconds / 2).clamp(1, HTTP_SECONDS)
 }
 
-/// Lets balancers find out that the node is not ready before anybody is sent away. A second signal is a hurry.
+/// Gives load balancers time to notice that the node is not ready, before any session is closed. A second signal ends
+/// this time.
 async fn give_notice(signals: &mut StopSignals, app_state: &AppState, seconds: u64) {
     if seconds == 0 {
         return;
@@ -57,7 +58,7 @@ async fn give_notice(signals: &mut StopSignals, app_state: &AppState, seconds: u
     tokio::select! { () = tokio::time::sleep(Duration::from_secs(seconds)) => {}, () = signals.wait() => {} }
 }
 
-/// Resolves when HTTP is to be drained: a signal came, and every session was told and had its time.
+/// Resolves when HTTP is to be drained: after a signal, when all sessions are closed or their time is over.
 pub(super) async fn stop(
     mut signals: StopSignals,
     app_state: web::Data<AppState>,
@@ -75,7 +76,7 @@ pub(super) async fn stop(
     let deadline = Instant::now() + time;
     loop {
         let hubs = hubs.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        // Asked again each time: an upgrade that was under way may have brought another one.
+        // Every round closes all sessions, because an upgrade that was under way can have added one.
         let asked = join_all(hubs.iter().map(|hub| hub.send(CloseAll)));
         let time_left = deadline.saturating_duration_since(Instant::now());
         let Ok(left) = tokio::time::timeout(time_left, asked).await else { break };

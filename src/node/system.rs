@@ -1,4 +1,4 @@
-//! What the system allows the node, said at its start, and its TCP memory raised as clients come.
+//! Logs the limits of the system at the start, and raises TCP's memory as the number of clients grows.
 
 use crate::limits::{
     Growth, Machine, PAGES_PER_CLIENT, SessionBudget, SystemFiles, TcpMemoryManager, raise_open_files,
@@ -9,10 +9,12 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::time::interval;
 
-/// How often clients are counted. At ten thousand new ones a second, a tenth of the kernel's default for 4 GiB comes between.
+/// How often clients are counted. Ten thousand new clients per second need a tenth of the kernel's default for 4 GiB in
+/// this time.
 const GROW_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Says what the system allows; answers how many sessions the node takes, and who raises TCP's memory, if anybody may.
+/// Logs the limits of the system. Returns the number of sessions, and the manager of TCP's memory if this process may
+/// raise it.
 pub(super) fn log_system_limits(settings: &Settings, files: &SystemFiles) -> (SessionBudget, Option<TcpMemoryManager>) {
     let open_files = raise_open_files();
     let budget = SessionBudget::from(open_files.limit, settings.limits.sessions);
@@ -24,9 +26,9 @@ pub(super) fn log_system_limits(settings: &Settings, files: &SystemFiles) -> (Se
     let machine = Machine::read(files);
     let first = budget.first_limit(&machine);
     log::log!(first.level(), "{first}");
-    if let Some(shorter) = machine.max_backlog.filter(|longest| *longest < settings.http.backlog.into()) {
+    if let Some(allowed) = machine.max_backlog.filter(|allowed| *allowed < settings.http.backlog.into()) {
         let wanted = settings.http.backlog;
-        log::warn!("http.backlog is {wanted}, the system allows {shorter}: sysctl -w net.core.somaxconn={wanted}");
+        log::warn!("http.backlog is {wanted}, the system allows {allowed}: sysctl -w net.core.somaxconn={wanted}");
     }
     let percent = settings.limits.tcp_memory_percent;
     let tcp_memory = TcpMemoryManager::new(files.clone(), &machine, percent);
@@ -36,18 +38,18 @@ pub(super) fn log_system_limits(settings: &Settings, files: &SystemFiles) -> (Se
     (budget, tcp_memory)
 }
 
-/// Says what to run where TCP's memory may not do for so many clients.
+/// Logs the command that raises TCP's memory, if it is too small for this many clients.
 fn warn_about_tcp_memory(machine: &Machine, clients: u64, percent: u8) {
     if let Some((present, wanted)) = machine.tcp_memory.zip(machine.missing_tcp_memory(clients, percent)) {
         let enough_for = present.high / PAGES_PER_CLIENT;
         log::warn!(
-            "net.ipv4.tcp_mem does for {enough_for} clients, {clients} may come, and this process can't raise it: \
+            "net.ipv4.tcp_mem is enough for {enough_for} of {clients} clients, and this process cannot raise it: \
              sysctl -w net.ipv4.tcp_mem=\"{wanted}\""
         );
     }
 }
 
-/// Raises TCP's memory as clients come, for as long as it is polled.
+/// Raises TCP's memory as the number of clients grows, for as long as it is polled.
 pub(super) async fn grow_tcp_memory(tcp_memory: &mut Option<TcpMemoryManager>, counters: &Counters) -> Infallible {
     let mut ticks = interval(GROW_INTERVAL);
     let mut is_reported = false;
@@ -55,15 +57,15 @@ pub(super) async fn grow_tcp_memory(tcp_memory: &mut Option<TcpMemoryManager>, c
         ticks.tick().await;
         match manager.grow(counters.sessions.value()) {
             Growth::Unchanged => {}
-            Growth::Raised(marks) => log::debug!("net.ipv4.tcp_mem is now {marks}"),
-            Growth::ShareReached(marks) => {
+            Growth::Raised(thresholds) => log::debug!("net.ipv4.tcp_mem is now {thresholds}"),
+            Growth::ShareReached(thresholds) => {
                 counters.count_limit(Limit::TcpMemoryPercent);
                 if !std::mem::replace(&mut is_reported, true) {
-                    log::warn!("net.ipv4.tcp_mem stays at {marks}, which is limits.tcp_memory_percent or more");
+                    log::warn!("net.ipv4.tcp_mem stays at {thresholds}: it has reached limits.tcp_memory_percent");
                 }
             }
             Growth::Refused(error) => {
-                log::warn!("net.ipv4.tcp_mem can't be raised as clients come: {error}");
+                log::warn!("net.ipv4.tcp_mem cannot be raised for more clients: {error}");
                 *tcp_memory = None;
             }
         }
@@ -71,7 +73,7 @@ pub(super) async fn grow_tcp_memory(tcp_memory: &mut Option<TcpMemoryManager>, c
     std::future::pending().await
 }
 
-/// Gives back what was taken of the machine's memory.
+/// Restores TCP's memory to its value before the start.
 pub(super) fn restore_tcp_memory(tcp_memory: Option<TcpMemoryManager>) {
     if let Some(Err(error)) = tcp_memory.map(TcpMemoryManager::restore) {
         log::warn!("net.ipv4.tcp_mem stays raised: {error}");

@@ -53,7 +53,7 @@ fn tcp_memory_over_its_share_is_not_raised_and_the_limit_is_counted() {
 #[test]
 fn tcp_memory_that_can_not_be_raised_is_logged_at_the_start_with_the_command() {
     let node = Node::start_with_system_closed(&[(TCP_MEM, "100 200 300")], &[("LIMITS__SESSIONS", "200")]);
-    let told = "net.ipv4.tcp_mem does for 150 clients, 200 may come, and this process can't raise it: ";
+    let told = "net.ipv4.tcp_mem is enough for 150 of 200 clients, and this process cannot raise it: ";
     let command = r#"sysctl -w net.ipv4.tcp_mem="500 600 700""#;
     assert!(node.output().contains(&format!("{told}{command}")), "{}", node.output());
     let silent = Node::start_with_system_closed(&[(TCP_MEM, "100 200 300")], &[("LIMITS__SESSIONS", "150")]);

@@ -1,4 +1,4 @@
-//! Verifies tokens: the order of the checks, and the memory of API tokens that were seen.
+//! Verifies tokens: the order of the checks, and the cache of verified API tokens.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,23 +14,23 @@ use super::project_cache::{ActiveKeys, PreparedProject, ProjectCache};
 use super::{Clock, EventError, EventUse, Scope, Scopes, SystemClock, TokenError};
 use crate::catalogue::{Catalogue, EventMode, KeyUse, ProjectName};
 
-/// API tokens remembered: a backend sends the same one with every emit.
-const MAX_SEEN_TOKENS: usize = 4_096;
-/// Longer tokens are verified each time, which bounds the memory of seen ones to 4 MiB.
-const MAX_SEEN_BYTES: usize = 1_024;
+/// Cached API tokens. A backend sends the same one with every emit.
+const MAX_CACHED_TOKENS: usize = 4_096;
+/// Longer tokens are verified each time, which bounds the memory of the cache to 4 MiB.
+const MAX_CACHED_TOKEN_BYTES: usize = 1_024;
 
-/// What a verified API token says: which application, and what it may do.
+/// A verified API token: the application and its permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiToken {
     pub project: ProjectName,
     /// The claim `sub`, 1 to 256 bytes.
     pub application: Box<str>,
     pub scopes: Scopes,
-    /// Which events its project knows.
+    /// Whether the project must define its events.
     pub events: EventMode,
     /// The key that signed it.
     pub key: Fingerprint64,
-    /// The first whole second since 1970 at which the token is expired, without leeway; `None`: never.
+    /// The first whole second since 1970 at which the token is expired, without leeway. `None` never expires.
     pub expires_at: Option<u64>,
 }
 
@@ -41,7 +41,7 @@ impl ApiToken {
     }
 }
 
-/// What a verified user token says: which person.
+/// A verified user token: the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserToken {
     pub project: ProjectName,
@@ -59,27 +59,27 @@ pub struct Authenticator {
     events: EventRules,
     clock: Arc<dyn Clock>,
     leeway: Duration,
-    /// By the token's whole text, never by a part or a short hash of it: what was not verified can't be found.
-    seen: Cache<Box<str>, SeenToken>,
+    /// The key is the whole text of the token, not a part or a short hash: an unverified token is never found.
+    verified: Cache<Box<str>, VerifiedToken>,
 }
 
 /// An API token that was verified with the keys of `project`.
 #[derive(Clone)]
-struct SeenToken {
+struct VerifiedToken {
     token: Arc<ApiToken>,
     validity: Validity,
-    /// Another project in the cache than this one: its keys may have changed, the token is verified again.
+    /// If the cache of projects holds another value by now, the keys may have changed and the token is verified again.
     project: Arc<PreparedProject>,
 }
 
 impl Authenticator {
-    /// Verifies with the catalogue's keys, each project read again after `cache_seconds` (which is how long a revoked key
-    /// lives on); `exp` and `nbf` are checked with `leeway_seconds`.
+    /// Verifies tokens with the keys of the catalogue. Each project is cached for `cache_seconds`. `exp` and `nbf` are
+    /// checked with `leeway_seconds`.
     pub fn new(catalogue: Arc<dyn Catalogue>, leeway_seconds: u64, cache_seconds: u64) -> Self {
         Self::with_clock(catalogue, leeway_seconds, cache_seconds, Arc::new(SystemClock))
     }
 
-    /// The same with another clock than the machine's.
+    /// The same with a given clock.
     pub fn with_clock(
         catalogue: Arc<dyn Catalogue>,
         leeway_seconds: u64,
@@ -89,11 +89,11 @@ impl Authenticator {
         let max_age = Duration::from_secs(cache_seconds);
         let projects = ProjectCache::new(Arc::clone(&catalogue), Arc::clone(&clock), max_age);
         Authenticator {
-            events: EventRules::new(catalogue, Arc::clone(&clock), max_age, projects.failed_look_ups()),
+            events: EventRules::new(catalogue, Arc::clone(&clock), max_age, projects.failed_lookups()),
             projects,
             clock,
             leeway: Duration::from_secs(leeway_seconds),
-            seen: Cache::new(MAX_SEEN_TOKENS),
+            verified: Cache::new(MAX_CACHED_TOKENS),
         }
     }
 
@@ -102,40 +102,40 @@ impl Authenticator {
         self.projects.is_ready()
     }
 
-    /// Counts the look-ups in the catalogue that failed.
-    pub fn failed_look_ups(&self) -> Arc<Counter> {
-        self.projects.failed_look_ups()
+    /// Counts the failed lookups in the catalogue.
+    pub fn failed_lookups(&self) -> Arc<Counter> {
+        self.projects.failed_lookups()
     }
 
-    /// Has a project and its events be read again before they serve once more; `None`: every project. What is held goes on
-    /// serving where the catalogue is away.
+    /// Expires a project and its events, or everything for `None`: they are looked up again before their next use.
+    /// While the catalogue is unavailable, cached answers stay valid.
     pub fn expire(&self, project: Option<&ProjectName>) {
         self.projects.expire(project);
         self.events.expire(project);
     }
 
-    /// The projects whose tokens were verified lately.
+    /// The projects in the cache.
     pub fn projects(&self) -> Vec<ProjectName> {
         self.projects.names()
     }
 
-    /// The active keys of a project, none where it is inactive or unknown.
+    /// The active keys of a project. An inactive or unknown project has none.
     ///
     /// # Errors
-    /// [`TokenError::Unavailable`] where the catalogue does not answer now.
+    /// [`TokenError::Unavailable`] if the catalogue does not answer.
     pub async fn active_keys(&self, project: &ProjectName) -> Result<ActiveKeys, TokenError> {
         self.projects.active_keys(project).await
     }
 
-    /// The mark of the application that a token names, the same for all of its tokens.
+    /// The fingerprint of the application that a token names. It is the same for all tokens of the application.
     pub fn application(&self, token: &ApiToken) -> Fingerprint64 {
         self.projects.application(&token.project, &token.application)
     }
 
-    /// Whether an application of a project, named by its mark, may use an event.
+    /// Checks whether an application of a project, given by its fingerprint, may use an event.
     ///
     /// # Errors
-    /// [`EventError`]; never where the project is open.
+    /// [`EventError`], but never if the project is open.
     pub async fn check_event(
         &self,
         project: &ProjectName,
@@ -145,36 +145,36 @@ impl Authenticator {
     ) -> Result<(), EventError> {
         let found = self.projects.project(project).await.map_err(|error| match error {
             TokenError::Unavailable => EventError::Unavailable,
-            // Its sessions are about to end.
+            // The project was disabled or removed, and its sessions are about to end.
             _ => EventError::Unknown,
         })?;
         if found.project.events == EventMode::Open {
             return Ok(());
         }
-        let mark = |name: &str| self.projects.application(project, name);
-        self.events.check(project, event, (application, wanted), mark).await
+        let fingerprint = |name: &str| self.projects.application(project, name);
+        self.events.check(project, event, (application, wanted), fingerprint).await
     }
 
     /// Verifies an API token.
     ///
-    /// # Errors
-    /// Any [`TokenError`] but `ProjectMismatch` and `Scope`: which scope is needed the caller knows ([`ApiToken::require`]).
+    /// # Errors Any [`TokenError`] but `ProjectMismatch` and `Scope`. The caller checks the scope that it needs
+    /// ([`ApiToken::require`]).
     pub async fn verify_api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
         if text.is_empty() {
             return Err(TokenError::Missing(KeyUse::Api));
         }
-        if let Some(seen) = self.seen.get(text) {
-            let current = self.projects.project(&seen.token.project).await?;
-            if Arc::ptr_eq(&current, &seen.project) {
-                seen.validity.check(self.clock.now(), self.leeway)?;
-                return Ok(seen.token);
+        if let Some(verified) = self.verified.get(text) {
+            let current = self.projects.project(&verified.token.project).await?;
+            if Arc::ptr_eq(&current, &verified.project) {
+                verified.validity.check(self.clock.now(), self.leeway)?;
+                return Ok(verified.token);
             }
-            self.seen.remove(text);
+            self.verified.remove(text);
         }
-        self.verify_unseen_api(text).await
+        self.verify_new_api(text).await
     }
 
-    async fn verify_unseen_api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
+    async fn verify_new_api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
         let compact = CompactToken::parse(text)?;
         let claims = compact.claims()?;
         let project = self.projects.project(&claims.project()?).await?;
@@ -191,9 +191,9 @@ impl Authenticator {
             key,
             expires_at: validity.expires.map(|date| date.whole_seconds()),
         });
-        if text.len() <= MAX_SEEN_BYTES {
-            let seen = SeenToken { token: Arc::clone(&token), validity, project };
-            self.seen.insert(text.into(), seen);
+        if text.len() <= MAX_CACHED_TOKEN_BYTES {
+            let verified = VerifiedToken { token: Arc::clone(&token), validity, project };
+            self.verified.insert(text.into(), verified);
         }
         Ok(token)
     }
@@ -201,7 +201,7 @@ impl Authenticator {
     /// Verifies a user token that is used with an API token of `project`.
     ///
     /// # Errors
-    /// Any [`TokenError`] but `Scope`; [`TokenError::ProjectMismatch`] where it names another project.
+    /// Any [`TokenError`] but `Scope`. It is [`TokenError::ProjectMismatch`] if the token names another project.
     pub async fn verify_user(&self, text: &str, project: &ProjectName) -> Result<UserToken, TokenError> {
         if text.is_empty() {
             return Err(TokenError::Missing(KeyUse::User));

@@ -1,4 +1,4 @@
-//! What a token says (RFC 7519 §4.1 and the protocol's own claims), each claim read with the one meaning it may have.
+//! The claims of a token (RFC 7519 §4.1 and those of the protocol). Each claim has one type and one meaning.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -7,7 +7,7 @@ use super::numeric_date::{NumericDate, Validity};
 use super::{MAX_SUBJECT_BYTES, Scopes, TokenError};
 use crate::catalogue::{Project, ProjectName};
 
-/// The claims that this program reads, as they were written. Any others are the application's own.
+/// The claims that this program reads, as JSON texts. All other claims belong to the application.
 #[derive(Deserialize)]
 pub(super) struct Claims<'a> {
     #[serde(borrow, default, deserialize_with = "as_written")]
@@ -26,13 +26,14 @@ pub(super) struct Claims<'a> {
     iss: Option<&'a RawValue>,
 }
 
-/// Keeps a claim's text: `null` stays a value (and is refused where the claim is read), a number keeps its digits.
+/// Stores the JSON text of a claim. `null` stays a value, which is refused when the claim is read. A number keeps its
+/// digits.
 fn as_written<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl Claims<'_> {
-    /// The project's name. Before the signature is checked it may be used for nothing but to find the key.
+    /// The project's name. Before the signature is checked it may only be used to find the key.
     pub fn project(&self) -> Result<ProjectName, TokenError> {
         string(self.project)
             .and_then(|name| ProjectName::parse(&name).ok())
@@ -47,7 +48,7 @@ impl Claims<'_> {
             .ok_or(TokenError::Claims("the claim sub must be a string of 1 to 256 bytes"))
     }
 
-    /// The scopes; none where there is no such claim, so that the refusal is the one of a missing scope.
+    /// The scopes. Without the claim there are none, so that the error is that of a missing scope.
     pub fn scopes(&self) -> Result<Scopes, TokenError> {
         let Some(scope) = self.scope else {
             return Ok(Scopes::default());
@@ -55,7 +56,7 @@ impl Claims<'_> {
         serde_json::from_str(scope.get()).map_err(|_| TokenError::Claims("the claim scope must be an array of strings"))
     }
 
-    /// From when until when the token says that it is valid.
+    /// The period in which the token is valid.
     pub fn validity(&self) -> Result<Validity, TokenError> {
         Ok(Validity {
             not_before: date(self.nbf, "the claim nbf must be a number of seconds since 1970")?,
@@ -63,7 +64,7 @@ impl Claims<'_> {
         })
     }
 
-    /// Checks `aud` and `iss` where the project sets them (RFC 7519 §4.1.3 and §4.1.1).
+    /// Checks `aud` and `iss` if the project sets them (RFC 7519 §4.1.3 and §4.1.1).
     pub fn check_parties(&self, project: &Project) -> Result<(), TokenError> {
         if let Some(audience) = &project.audience
             && !self.is_for(audience)
@@ -98,6 +99,6 @@ fn string(claim: Option<&RawValue>) -> Option<String> {
     serde_json::from_str(claim?.get()).ok()
 }
 
-fn date(claim: Option<&RawValue>, complaint: &'static str) -> Result<Option<NumericDate>, TokenError> {
-    claim.map(|written| NumericDate::parse(written.get()).ok_or(TokenError::Claims(complaint))).transpose()
+fn date(claim: Option<&RawValue>, error: &'static str) -> Result<Option<NumericDate>, TokenError> {
+    claim.map(|json| NumericDate::parse(json.get()).ok_or(TokenError::Claims(error))).transpose()
 }

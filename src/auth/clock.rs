@@ -1,4 +1,4 @@
-//! The time of day, injected so that tests of expiry don't wait.
+//! The time of day. Tests inject a clock, so that they do not wait for an expiry.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,7 +14,7 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Duration {
-        // A clock that stands before 1970 is read as 1970.
+        // A clock set before 1970 is read as 1970.
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 }

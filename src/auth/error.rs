@@ -1,4 +1,4 @@
-//! Why a token is refused, in words that say what to do and never repeat the token.
+//! The reasons to refuse a token. Each text says what to do and never repeats the token.
 
 use actors::protocol::codes::ErrorCode;
 use thiserror::Error;
@@ -6,43 +6,43 @@ use thiserror::Error;
 use super::Scope;
 use crate::catalogue::KeyUse;
 
-/// Why a token is refused. Holds nothing of the token, so it may be logged and told.
+/// Why a token is refused. It holds nothing of the token, so it may be logged and sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum TokenError {
-    /// There is no token where one is needed.
+    /// A required token is missing.
     #[error("missing: {}", how_to_send(*.0))]
     Missing(KeyUse),
     /// Not a signed JWT in compact form within the bounds (RFC 7515 §3.1).
     #[error(
-        "not a well-formed signed JWT: send three base64url parts without padding, 8 KiB at most, with a JSON header and JSON claims"
+        "not a well-formed signed JWT: send three base64url parts without padding, at most 8 KiB, with a JSON header and JSON claims"
     )]
     Malformed,
     #[error("expired: ask for a new token")]
     Expired,
-    #[error("not valid yet: wait for its nbf, or set the issuer's clock right")]
+    #[error("not valid yet: wait for its nbf, or correct the issuer's clock")]
     NotYetValid,
     #[error("the signature is wrong: sign with the project's key for this use")]
     BadSignature,
-    /// No active key of this use fits: the `kid` names none, or without one no key has the header's algorithm.
-    #[error("no active key of the project fits: name a key of this use in the header's kid")]
+    /// No active key of this use matches: the `kid` names none or, without `kid`, no key has the header's algorithm.
+    #[error("no active key of the project matches: name a key of this use in the header's kid")]
     UnknownKey,
     #[error("the header's alg is not the key's algorithm: sign with the algorithm of the key")]
     AlgorithmMismatch,
-    #[error("the project in its claims does not exist here: make the project, or mend the claim")]
+    #[error("the project in its claims does not exist here: add the project, or correct the claim")]
     UnknownProject,
     #[error("the project in its claims is disabled: enable it, or use another project")]
     InactiveProject,
-    /// The token is of another project than the one that it is used with.
-    #[error("of another project: use a token of this project")]
+    /// The token belongs to another project than the one that it is used with.
+    #[error("belongs to another project: use a token of this project")]
     ProjectMismatch,
-    /// The API token may not do this.
-    #[error("without the scope {0}: ask for a token with it")]
+    /// The API token does not have the required scope.
+    #[error("does not have the scope {0}: ask for a token with it")]
     Scope(Scope),
-    /// A claim is not what it must be; the text says which and what.
+    /// A claim is invalid. The text names it and its type.
     #[error("{0}")]
     Claims(&'static str),
-    /// The project's keys can't be read now; the token may be good.
-    #[error("can't be checked now: try again in a few seconds")]
+    /// The project's keys cannot be read now. The token may be valid.
+    #[error("cannot be checked now: try again in a few seconds")]
     Unavailable,
 }
 
@@ -58,7 +58,7 @@ fn how_to_send(token: KeyUse) -> &'static str {
 }
 
 impl TokenError {
-    /// The code that a client or a backend is told.
+    /// The error code for the client or the backend.
     pub const fn code(&self) -> ErrorCode {
         match self {
             TokenError::Missing(_) => ErrorCode::TokenMissing,
@@ -77,7 +77,7 @@ impl TokenError {
         }
     }
 
-    /// The text that goes with [`code`](Self::code), naming which of the two tokens is meant.
+    /// The text for [`code`](Self::code). It names the token.
     pub fn message(&self, token: KeyUse) -> String {
         match token {
             KeyUse::Api => format!("API token: {self}"),

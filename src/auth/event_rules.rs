@@ -18,23 +18,23 @@ use super::Clock;
 use super::lookup_cache::{LookupCache, Unavailable};
 use crate::catalogue::{Catalogue, EventDefinition, ProjectName};
 
-/// Names held at once, unknown ones too: with names of 200 bytes some 8 MiB.
+/// Maximum cached names, including unknown ones. With names of 200 bytes they take about 8 MiB.
 const MAX_EVENTS: usize = 16_384;
 
-/// Look-ups at the same time: clients that make up names must not keep the catalogue from answering others.
-const LOOK_UPS_AT_ONCE: usize = 32;
+/// Maximum concurrent lookups. It keeps clients with made-up names from overloading the catalogue.
+const MAX_CONCURRENT_LOOKUPS: usize = 32;
 
-/// What an application wants of an event.
+/// How an application uses an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventUse {
     Subscribe,
     Emit,
 }
 
-/// Why an event can't be used.
+/// Why an event cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EventError {
-    #[error("the project has no such event: define it, or mend the name")]
+    #[error("the project has no such event: define it, or correct the name")]
     Unknown,
     #[error(
         "clients of this application may not subscribe to the event: use another application's token, or change its definition"
@@ -42,12 +42,12 @@ pub enum EventError {
     NoSubscriber,
     #[error("this application may not emit the event: use another application's token, or change its definition")]
     NoEmitter,
-    #[error("the event can't be looked up now: try again in a few seconds")]
+    #[error("the event cannot be looked up now: try again in a few seconds")]
     Unavailable,
 }
 
 impl EventError {
-    /// The code that a client or a backend is told.
+    /// The error code for the client or the backend.
     pub const fn code(self) -> ErrorCode {
         match self {
             EventError::Unknown => ErrorCode::EventUnknown,
@@ -57,17 +57,18 @@ impl EventError {
     }
 }
 
-/// A definition made ready: its applications by their marks; `None`: all of the project.
+/// A prepared definition, which holds its applications as fingerprints. `None` means all applications of the project.
 pub(super) struct PreparedEvent {
     subscribers: Option<HashSet<Fingerprint64>>,
     emitters: Option<HashSet<Fingerprint64>>,
 }
 
 impl PreparedEvent {
-    fn new(definition: &EventDefinition, mark: impl Fn(&str) -> Fingerprint64) -> PreparedEvent {
-        let marks =
-            |names: &Option<Vec<String>>| names.as_ref().map(|names| names.iter().map(|name| mark(name)).collect());
-        PreparedEvent { subscribers: marks(&definition.subscribers), emitters: marks(&definition.emitters) }
+    fn new(definition: &EventDefinition, fingerprint: impl Fn(&str) -> Fingerprint64) -> PreparedEvent {
+        let prepare = |names: &Option<Vec<String>>| {
+            names.as_ref().map(|names| names.iter().map(|name| fingerprint(name)).collect())
+        };
+        PreparedEvent { subscribers: prepare(&definition.subscribers), emitters: prepare(&definition.emitters) }
     }
 
     fn check(&self, application: Fingerprint64, wanted: EventUse) -> Result<(), EventError> {
@@ -92,11 +93,11 @@ impl fmt::Display for EventKey {
     }
 }
 
-/// See the module.
+/// The prepared definitions of events, in a cache over the catalogue.
 pub(super) struct EventRules {
     catalogue: Arc<dyn Catalogue>,
     cache: LookupCache<EventKey, Arc<PreparedEvent>>,
-    look_ups: Semaphore,
+    lookups: Semaphore,
 }
 
 impl EventRules {
@@ -104,31 +105,31 @@ impl EventRules {
         catalogue: Arc<dyn Catalogue>,
         clock: Arc<dyn Clock>,
         max_age: Duration,
-        failed_look_ups: Arc<Counter>,
+        failed_lookups: Arc<Counter>,
     ) -> Self {
-        let cache = LookupCache::new(MAX_EVENTS, max_age, clock, failed_look_ups);
-        EventRules { catalogue, cache, look_ups: Semaphore::new(LOOK_UPS_AT_ONCE) }
+        let cache = LookupCache::new(MAX_EVENTS, max_age, clock, failed_lookups);
+        EventRules { catalogue, cache, lookups: Semaphore::new(MAX_CONCURRENT_LOOKUPS) }
     }
 
-    /// Whether an application may use an event; `mark` gives the mark of one that a definition names.
+    /// Checks whether an application may use an event. `fingerprint` returns the fingerprint of an application's name.
     pub async fn check(
         &self,
         project: &ProjectName,
         event: &str,
         (application, wanted): (Fingerprint64, EventUse),
-        mark: impl Fn(&str) -> Fingerprint64,
+        fingerprint: impl Fn(&str) -> Fingerprint64,
     ) -> Result<(), EventError> {
         let key = EventKey { project: project.clone(), event: event.into() };
         let look_up = async |_| {
-            let _permit = self.look_ups.acquire().await;
+            let _permit = self.lookups.acquire().await;
             let found = self.catalogue.event(project, event).await?.filter(|event| event.active);
-            Ok(found.map(|definition| Arc::new(PreparedEvent::new(&definition, &mark))))
+            Ok(found.map(|definition| Arc::new(PreparedEvent::new(&definition, &fingerprint))))
         };
         let found = self.cache.find(&key, look_up).await.map_err(|Unavailable| EventError::Unavailable)?;
         found.ok_or(EventError::Unknown)?.check(application, wanted)
     }
 
-    /// Has the events of a project be read again before they serve once more; `None`: of all projects.
+    /// Expires the events of a project, or of all projects for `None`: they are looked up again before their next use.
     pub fn expire(&self, project: Option<&ProjectName>) {
         self.cache.expire(|key| project.is_none_or(|project| *project == key.project));
     }

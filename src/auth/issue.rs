@@ -1,4 +1,4 @@
-//! Signs tokens for the command line and the block of a first start, so that they verify here.
+//! Signs tokens for the command line and the first start. Every token signed here also verifies here.
 
 use std::time::Duration;
 
@@ -11,33 +11,33 @@ use super::numeric_date::NumericDate;
 use super::{Clock as _, MAX_SUBJECT_BYTES, MAX_TOKEN_BYTES, Scope, Scopes, SystemClock};
 use crate::catalogue::{Algorithm, Key, KeyMaterial, KeyUse, Project, ProjectName};
 
-/// Claims that a caller's own claims can't replace, whether the token has them already or not.
+/// Claims that the caller's own claims must not set.
 const RESERVED_CLAIMS: [&str; 4] = ["project", "sub", "exp", "nbf"];
 
-/// Why a token can't be signed.
+/// Why a token cannot be signed.
 #[derive(Debug, Error)]
 pub enum IssueError {
     #[error("the project {project} has no active secret key for {} tokens", key_use.as_str())]
     NoKey { project: ProjectName, key_use: KeyUse },
-    #[error("a name or user id has 1 to 256 bytes")]
+    #[error("a name or user id must have 1 to 256 bytes")]
     Subject,
-    #[error("the token would end after the year 9999: give a shorter time to live")]
+    #[error("the token would expire after the year 9999: give a shorter time to live")]
     TimeToLive,
     /// The claim is reserved, set by the project (`aud`, `iss`) or given twice.
-    #[error("the claim {0} is set already or reserved: leave it out")]
+    #[error("the claim {0} is already set or reserved: leave it out")]
     ClaimTaken(String),
     #[error("the token would be longer than 8 KiB: give it fewer claims")]
     TooLong,
-    #[error("the token can't be signed: {0}")]
+    #[error("the token cannot be signed: {0}")]
     Signing(#[from] jsonwebtoken::errors::Error),
-    #[error("a claim can't be written as JSON: {0}")]
+    #[error("a claim cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
-/// Signs an API token for the application `name`; without `ttl` it never expires.
+/// Signs an API token for the application `name`. Without `ttl` it never expires.
 ///
 /// # Errors
-/// [`IssueError`], where the project has no key for it or the token would not verify here.
+/// [`IssueError`] if the project has no key for it or the token would not verify here.
 pub fn issue_api(project: &Project, name: &str, scopes: Scopes, ttl: Option<Duration>) -> Result<String, IssueError> {
     let mut claims = ClaimList::new(project, name)?;
     let scopes: Vec<_> = scopes.iter().map(Scope::as_str).collect();
@@ -48,11 +48,11 @@ pub fn issue_api(project: &Project, name: &str, scopes: Scopes, ttl: Option<Dura
     sign(project, KeyUse::Api, &claims)
 }
 
-/// Signs a user token for the person `sub`, valid for `ttl`, with the caller's own `claims`: values that are JSON go in as they are
-/// written, others as strings.
+/// Signs a user token for the user `sub`, valid for `ttl`, with the caller's own `claims`. A value that is JSON is
+/// added unchanged, any other value as a string.
 ///
 /// # Errors
-/// [`IssueError`], where the project has no key for it, a claim is taken, or the token would not verify here.
+/// [`IssueError`] if the project has no key for it, a claim is taken, or the token would not verify here.
 pub fn issue_user(
     project: &Project,
     sub: &str,
@@ -70,7 +70,7 @@ pub fn issue_user(
     sign(project, KeyUse::User, &list)
 }
 
-/// Signs the tokens with which one connects, subscribes and emits: of the application `name`, and of the person `sub`.
+/// Signs both tokens of a client: for the application `name` with the scopes connect and emit, and for the user `sub`.
 ///
 /// # Errors
 /// As [`issue_api`] and [`issue_user`].
@@ -79,11 +79,11 @@ pub fn issue_both(project: &Project, name: &str, sub: &str, ttl: Duration) -> Re
     Ok((issue_api(project, name, scopes, Some(ttl))?, issue_user(project, sub, ttl, &[])?))
 }
 
-/// Claims in the order of their adding, numbers with the digits they came with.
+/// Claims in the order in which they were added. Numbers keep their digits.
 struct ClaimList(Vec<(String, Box<RawValue>)>);
 
 impl ClaimList {
-    /// What every token of the project says.
+    /// The claims that every token of the project has.
     fn new(project: &Project, subject: &str) -> Result<Self, IssueError> {
         if !(1..=MAX_SUBJECT_BYTES).contains(&subject.len()) {
             return Err(IssueError::Subject);

@@ -2,9 +2,9 @@
 //!
 //! The number of entries is bounded, so that made-up names cannot grow memory. A name that does not exist is cached as
 //! unknown for two seconds, so that made-up names cannot keep the catalogue busy either. Callers that miss the same
-//! name at the same time share one look-up. While the catalogue is unavailable, cached answers stay valid.
+//! name at the same time share one lookup. While the catalogue is unavailable, cached answers stay valid.
 //!
-//! Invariant: the result of a look-up that began before its name was expired is never stored.
+//! Invariant: the result of a lookup that began before its name was expired is never stored.
 
 use std::convert::Infallible;
 use std::fmt::Display;
@@ -21,9 +21,9 @@ use crate::catalogue::CatalogueError;
 
 /// How long a name is cached as unknown. A project that was just added is usable after this time.
 const UNKNOWN_AGE: Duration = Duration::from_secs(2);
-/// How long a cached answer stays valid after a failed look-up, until the next attempt.
+/// How long a cached answer stays valid after a failed lookup, until the next attempt.
 const RETRY_AGE: Duration = Duration::from_secs(1);
-/// Maximum look-ups for one caller. More than one is needed if the name is expired during a look-up.
+/// Maximum lookups for one caller. More than one is needed if the name is expired during a lookup.
 const MAX_ATTEMPTS: usize = 3;
 
 /// The catalogue failed and no answer is cached.
@@ -35,15 +35,15 @@ pub(super) struct LookupCache<K, V> {
     clock: Arc<dyn Clock>,
     max_age: Duration,
     slots: Cache<K, Arc<Slot<V>>>,
-    failed_look_ups: Arc<Counter>,
+    failed_lookups: Arc<Counter>,
 }
 
 /// The cache slot of one name.
 struct Slot<V> {
     state: RwLock<State<V>>,
-    /// Look-ups that failed while nothing was cached.
+    /// Lookups that failed while nothing was cached.
     failures: AtomicU64,
-    /// The holder of this lock does the look-up; other callers wait for its answer. It guards no data.
+    /// The holder of this lock does the lookup; other callers wait for its answer. It guards no data.
     in_flight: tokio::sync::Mutex<()>,
 }
 
@@ -59,14 +59,14 @@ struct Entry<V> {
     value: Option<V>,
     since: Duration,
     max_age: Duration,
-    /// Whether the last look-up failed, so that the entry is older than `catalogue.cache_seconds`.
+    /// Whether the last lookup failed, so that the entry is older than `catalogue.cache_seconds`.
     is_stale: bool,
 }
 
 impl<K: Clone + Eq + Hash + Display, V: Clone> LookupCache<K, V> {
-    /// Caches at most `capacity` names, each for `max_age`. Counts failed look-ups in `failed_look_ups`.
-    pub fn new(capacity: usize, max_age: Duration, clock: Arc<dyn Clock>, failed_look_ups: Arc<Counter>) -> Self {
-        LookupCache { clock, max_age, slots: Cache::new(capacity), failed_look_ups }
+    /// Caches at most `capacity` names, each for `max_age`. Counts failed lookups in `failed_lookups`.
+    pub fn new(capacity: usize, max_age: Duration, clock: Arc<dyn Clock>, failed_lookups: Arc<Counter>) -> Self {
+        LookupCache { clock, max_age, slots: Cache::new(capacity), failed_lookups }
     }
 
     /// Returns the cached answer for the name, or calls `look_up`, which receives the previous answer.
@@ -90,7 +90,7 @@ impl<K: Clone + Eq + Hash + Display, V: Clone> LookupCache<K, V> {
         if let Some(entry) = slot.fresh_entry(self.clock.now()) {
             return Ok(entry.value);
         }
-        // A caller that waited for a look-up shares its failure. If each tried again in turn, the last would wait for
+        // A caller that waited for a lookup shares its failure. If each tried again in turn, the last would wait for
         // minutes.
         if slot.failures.load(Ordering::Relaxed) != failures {
             return Err(Unavailable);
@@ -131,7 +131,7 @@ impl<K: Clone + Eq + Hash + Display, V: Clone> LookupCache<K, V> {
     {
         let before = before.and_then(|entry| entry.value);
         let found = look_up(before.clone()).await;
-        self.failed_look_ups.add(u64::from(found.is_err()));
+        self.failed_lookups.add(u64::from(found.is_err()));
         let since = self.clock.now();
         match (found, before) {
             (Ok(value), _) => {
@@ -139,11 +139,11 @@ impl<K: Clone + Eq + Hash + Display, V: Clone> LookupCache<K, V> {
                 Ok(Entry { value, since, max_age, is_stale: false })
             }
             (Err(error), Some(before)) => {
-                log::warn!(of:% = key, cause:% = error; "a catalogue look-up failed; the cached answer stays valid");
+                log::warn!(of:% = key, cause:% = error; "a catalogue lookup failed; the cached answer stays valid");
                 Ok(Entry { value: Some(before), since, max_age: RETRY_AGE, is_stale: true })
             }
             (Err(error), None) => {
-                log::warn!(of:% = key, cause:% = error; "a catalogue look-up failed");
+                log::warn!(of:% = key, cause:% = error; "a catalogue lookup failed");
                 Err(Unavailable)
             }
         }
@@ -166,7 +166,7 @@ impl<V: Clone> Slot<V> {
         self.state.read().unwrap_or_else(PoisonError::into_inner).expiries
     }
 
-    /// Stores an entry, unless the name was expired after its look-up began. Returns whether it was stored.
+    /// Stores an entry, unless the name was expired after its lookup began. Returns whether it was stored.
     fn store(&self, entry: Entry<V>, expiries: u64) -> bool {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let is_current = state.expiries == expiries;

@@ -1,10 +1,10 @@
-//! Who is calling, and what they may do: verifies the two tokens of the protocol (docs/protocol.md, section 2), signs them
-//! for the command line, and says which events an application may use (`event_rules`).
+//! Authentication and permissions: verifies the two tokens of the protocol (docs/protocol.md, section 2), signs tokens
+//! for the command line, and checks which events an application may use (`event_rules`).
 //!
-//! A token's way in: `compact` (text to parts) → `project_cache` (the project that it names, with prepared keys) →
-//! `verifier` (signature) → `claims` (what it says). Nothing a token says is believed before its signature, but for the
-//! name of the project in which to look for the key. Must never know HTTP, sessions or a database; no error or log
-//! line here holds any part of a token or a key.
+//! The steps of a verification: `compact` (text to parts) → `project_cache` (the project with prepared keys) →
+//! `verifier` (signature) → `claims`. Before the signature is checked, no claim is trusted. Only the project's name is
+//! used, to find the key. This module does not know HTTP, sessions or databases. No error or log line here holds any
+//! part of a token or a key.
 
 mod authenticator;
 mod claims;
@@ -32,7 +32,7 @@ pub use project_cache::ActiveKeys;
 pub use scope::{Scope, ScopeError, Scopes};
 pub use verifier::{UnusableKey, check_key};
 
-/// The longest token in bytes: headers of most servers end there, and it bounds the work before a signature is known to be good.
+/// The longest token in bytes. Most servers have this limit for headers, and it bounds the work for unverified tokens.
 pub const MAX_TOKEN_BYTES: usize = 8_192;
-/// The longest `sub` (an application's name or a user's id) in bytes: each session holds one.
+/// The longest `sub` (an application's name or a user's id) in bytes. Each session stores one.
 pub const MAX_SUBJECT_BYTES: usize = 256;

@@ -1,33 +1,32 @@
-//! Dates of tokens (NumericDate, RFC 7519 §2) and the span in which a token is valid.
+//! Dates of tokens (NumericDate, RFC 7519 §2) and the period in which a token is valid.
 
 use std::time::Duration;
 
 use super::TokenError;
 
-/// Seconds since 1970, fractions allowed: 0 to the end of the year 9999.
-///
-/// A double holds today's dates to less than a microsecond.
+/// Seconds since 1970 with fractions, from 0 to the end of the year 9999. An `f64` is exact to less than a microsecond
+/// for today's dates.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(super) struct NumericDate(f64);
 
 impl NumericDate {
-    /// 9999-12-31T23:59:59Z: what lies behind it is milliseconds taken for seconds, or an attack on arithmetic.
+    /// 9999-12-31T23:59:59Z. A later date is milliseconds mistaken for seconds, or an attack on arithmetic.
     pub const MAX_SECONDS: u64 = 253_402_300_799;
 
-    /// Reads the text of one JSON value; `None` where it is no number or out of range.
+    /// Reads the text of a JSON value. `None` if it is not a number or out of range.
     pub fn parse(json: &str) -> Option<Self> {
         let is_number = json.starts_with(|first: char| first == '-' || first.is_ascii_digit());
         let seconds = json.parse::<f64>().ok().filter(|_| is_number)?;
         (0.0..=Self::MAX_SECONDS as f64).contains(&seconds).then_some(NumericDate(seconds))
     }
 
-    /// The first whole second that is not before the date.
+    /// The date rounded up to a whole second.
     pub fn whole_seconds(self) -> u64 {
         self.0.ceil() as u64
     }
 }
 
-/// From when until when a token is valid.
+/// The period in which a token is valid.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Validity {
     pub not_before: Option<NumericDate>,
@@ -35,7 +34,7 @@ pub(super) struct Validity {
 }
 
 impl Validity {
-    /// Refuses a token outside its span, which `leeway` widens at both ends.
+    /// Refuses a token outside its period, which `leeway` extends at both ends.
     ///
     /// At `exp` itself a token is expired (RFC 7519 §4.1.4: "on or after"), at `nbf` itself it is valid (§4.1.5).
     pub fn check(&self, now: Duration, leeway: Duration) -> Result<(), TokenError> {
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_none() {
+    fn other_values_are_not_dates() {
         for json in [
             "-1",
             "-0.5",
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn leeway_widens_both_ends_and_not_more() {
+    fn leeway_extends_both_ends_exactly() {
         let validity = Validity { not_before: NumericDate::parse("1000.5"), expires: NumericDate::parse("2000.25") };
         let leeway = Duration::from_secs(5);
         let at = |milliseconds| validity.check(Duration::from_millis(milliseconds), leeway);
@@ -111,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn token_without_dates_is_always_valid() {
+    fn a_token_without_dates_is_always_valid() {
         for seconds in [0, u64::MAX] {
             let now = Duration::from_secs(seconds);
             assert_eq!(Validity::default().check(now, Duration::MAX), Ok(()));

@@ -13,38 +13,39 @@ use super::verifier::Verifier;
 use super::{Clock, TokenError};
 use crate::catalogue::{Catalogue, Key, KeyMaterial, KeyUse, Project, ProjectName};
 
-/// Names held at once, known and unknown ones: at a few hundred bytes each about a megabyte.
+/// Maximum cached names, including unknown ones. At a few hundred bytes each they take about a megabyte.
 const MAX_PROJECTS: usize = 4_096;
-/// Keys of one use that a project may have active: without `kid` a token is tried with each.
+/// Maximum active keys of one use in a project. A token without `kid` is tried with each.
 const MAX_KEYS_OF_A_USE: usize = 16;
 
-/// A project and its keys, made ready. A new one is made only when something in the project changed.
+/// A project with prepared keys. It is replaced only if something in the project has changed.
 pub(super) struct PreparedProject {
     pub project: Project,
     api_keys: Vec<Verifier>,
     user_keys: Vec<Verifier>,
 }
 
-/// The marks of a project's active keys: what a session must have been let in with. None where the project is inactive.
+/// The fingerprints of a project's active keys. A session may go on only if they signed its tokens. An inactive project
+/// has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActiveKeys {
     pub api: Vec<Fingerprint64>,
     pub user: Vec<Fingerprint64>,
 }
 
-/// The cache over the catalogue.
+/// The cache of projects.
 pub(super) struct ProjectCache {
     catalogue: Arc<dyn Catalogue>,
     cache: LookupCache<ProjectName, Arc<PreparedProject>>,
     fingerprints: Fingerprints,
-    failed_look_ups: Arc<Counter>,
+    failed_lookups: Arc<Counter>,
 }
 
 impl ProjectCache {
     pub fn new(catalogue: Arc<dyn Catalogue>, clock: Arc<dyn Clock>, max_age: Duration) -> Self {
-        let failed_look_ups = Arc::default();
-        let cache = LookupCache::new(MAX_PROJECTS, max_age, clock, Arc::clone(&failed_look_ups));
-        ProjectCache { catalogue, cache, fingerprints: Fingerprints::default(), failed_look_ups }
+        let failed_lookups = Arc::default();
+        let cache = LookupCache::new(MAX_PROJECTS, max_age, clock, Arc::clone(&failed_lookups));
+        ProjectCache { catalogue, cache, fingerprints: Fingerprints::default(), failed_lookups }
     }
 
     /// Whether the catalogue has been reached since the start.
@@ -52,26 +53,26 @@ impl ProjectCache {
         self.catalogue.is_ready()
     }
 
-    /// Counts the look-ups that failed.
-    pub fn failed_look_ups(&self) -> Arc<Counter> {
-        Arc::clone(&self.failed_look_ups)
+    /// Counts failed lookups.
+    pub fn failed_lookups(&self) -> Arc<Counter> {
+        Arc::clone(&self.failed_lookups)
     }
 
     /// The project as it was at most `catalogue.cache_seconds` ago.
     ///
     /// # Errors
-    /// [`TokenError::UnknownProject`]; [`TokenError::InactiveProject`]; [`TokenError::Unavailable`] where the catalogue
-    /// fails and nothing is held.
+    /// [`TokenError::UnknownProject`], [`TokenError::InactiveProject`], or [`TokenError::Unavailable`] if the catalogue
+    /// fails and no answer is cached.
     pub async fn project(&self, name: &ProjectName) -> Result<Arc<PreparedProject>, TokenError> {
         let found = self.find(name).await.map_err(|Unavailable| TokenError::Unavailable)?;
         let found = found.ok_or(TokenError::UnknownProject)?;
         if found.project.active { Ok(found) } else { Err(TokenError::InactiveProject) }
     }
 
-    /// The marks of the project's keys as the catalogue has them.
+    /// The fingerprints of the project's keys, as they are in the catalogue.
     ///
     /// # Errors
-    /// [`TokenError::Unavailable`] where the catalogue fails, even if something is held.
+    /// [`TokenError::Unavailable`] if the catalogue fails, even if an answer is cached.
     pub async fn active_keys(&self, name: &ProjectName) -> Result<ActiveKeys, TokenError> {
         let found = self.find(name).await.map_err(|Unavailable| TokenError::Unavailable)?;
         if self.cache.is_stale(name) {
@@ -81,17 +82,17 @@ impl ProjectCache {
         Ok(found.map_or_else(ActiveKeys::default, |found| found.active_keys()))
     }
 
-    /// Has a project be read again before it serves once more; `None`: all of them.
+    /// Expires a project, or all for `None`: it is looked up again before its next use.
     pub fn expire(&self, name: Option<&ProjectName>) {
-        self.cache.expire(|held| name.is_none_or(|name| name == held));
+        self.cache.expire(|cached| name.is_none_or(|name| name == cached));
     }
 
-    /// The projects that are held.
+    /// The cached projects.
     pub fn names(&self) -> Vec<ProjectName> {
         self.cache.names()
     }
 
-    /// The mark of an application of a project.
+    /// The fingerprint of an application of a project.
     pub fn application(&self, project: &ProjectName, name: &str) -> Fingerprint64 {
         self.fingerprints.of(|hasher| ("application", project.as_str(), name).hash(hasher)).into()
     }
@@ -99,13 +100,13 @@ impl ProjectCache {
     async fn find(&self, name: &ProjectName) -> Result<Option<Arc<PreparedProject>>, Unavailable> {
         let look_up = async |before| {
             let found = self.catalogue.project(name).await?;
-            Ok(found.map(|project| self.prepare_or_keep(project, before)))
+            Ok(found.map(|project| self.prepare_or_reuse(project, before)))
         };
         self.cache.find(name, look_up).await
     }
 
-    /// Keeps the project that was there where nothing changed, so that what hangs on it (cached tokens) lives on.
-    fn prepare_or_keep(&self, project: Project, before: Option<Arc<PreparedProject>>) -> Arc<PreparedProject> {
+    /// Reuses the previous value if nothing has changed, so that cached tokens of the project stay valid.
+    fn prepare_or_reuse(&self, project: Project, before: Option<Arc<PreparedProject>>) -> Arc<PreparedProject> {
         match before {
             Some(before) if before.project == project => before,
             _ => Arc::new(PreparedProject::new(project, &self.fingerprints)),
@@ -123,11 +124,11 @@ impl PreparedProject {
     }
 
     fn active_keys(&self) -> ActiveKeys {
-        let marks = |keys: &[Verifier]| keys.iter().map(|key| key.mark).collect();
-        ActiveKeys { api: marks(&self.api_keys), user: marks(&self.user_keys) }
+        let fingerprints = |keys: &[Verifier]| keys.iter().map(|key| key.fingerprint).collect();
+        ActiveKeys { api: fingerprints(&self.api_keys), user: fingerprints(&self.user_keys) }
     }
 
-    /// Checks that an active key of this use signed the token with its own algorithm; answers the key's mark.
+    /// Checks that an active key of this use signed the token with its own algorithm. Returns the key's fingerprint.
     pub fn check_signature(&self, key_use: KeyUse, token: &CompactToken<'_>) -> Result<Fingerprint64, TokenError> {
         let keys = match key_use {
             KeyUse::Api => &self.api_keys,
@@ -145,14 +146,14 @@ fn check_named_key(keys: &[Verifier], key_id: &str, token: &CompactToken<'_>) ->
     if key.algorithm != token.algorithm {
         return Err(TokenError::AlgorithmMismatch);
     }
-    if key.verifies(token) { Ok(key.mark) } else { Err(TokenError::BadSignature) }
+    if key.verifies(token) { Ok(key.fingerprint) } else { Err(TokenError::BadSignature) }
 }
 
 fn check_each_key(keys: &[Verifier], token: &CompactToken<'_>) -> Result<Fingerprint64, TokenError> {
     let mut refusal = TokenError::UnknownKey;
     for key in keys.iter().filter(|key| key.algorithm == token.algorithm) {
         if key.verifies(token) {
-            return Ok(key.mark);
+            return Ok(key.fingerprint);
         }
         refusal = TokenError::BadSignature;
     }
@@ -178,13 +179,13 @@ fn prepare_keys(project: &Project, key_use: KeyUse, fingerprints: &Fingerprints)
 }
 
 fn prepare_key(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) -> Option<Verifier> {
-    Verifier::prepare(key, mark(project, key, fingerprints))
-        .inspect_err(|cause| log::warn!(project:%, key = key.id, cause:%; "a key can't be used"))
+    Verifier::prepare(key, fingerprint(project, key, fingerprints))
+        .inspect_err(|cause| log::warn!(project:%, key = key.id, cause:%; "a key cannot be used"))
         .ok()
 }
 
-/// The same for the same key of a project, however often it is made ready; another where anything in it changed.
-fn mark(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) -> Fingerprint64 {
+/// The fingerprint of a key. It changes if anything in the key changes.
+fn fingerprint(project: &ProjectName, key: &Key, fingerprints: &Fingerprints) -> Fingerprint64 {
     let material = match &key.material {
         KeyMaterial::Secret(secret) => secret.as_slice(),
         KeyMaterial::PublicPem(pem) => pem.as_bytes(),

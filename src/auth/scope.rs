@@ -1,4 +1,4 @@
-//! What an API token allows its application.
+//! The scopes of an API token: the permissions of its application.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 use thiserror::Error;
 
-/// One thing that an application may be allowed.
+/// A permission of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Scope {
@@ -22,7 +22,7 @@ impl Scope {
     /// Every scope.
     pub const ALL: [Scope; 3] = [Scope::Connect, Scope::Emit, Scope::Admin];
 
-    /// The scope as it stands in a token.
+    /// The scope's name in a token.
     pub const fn as_str(self) -> &'static str {
         match self {
             Scope::Connect => "connect",
@@ -38,7 +38,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Says that a text is not a scope.
+/// The text is not a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a scope is one of connect, emit, admin")]
 pub struct ScopeError;
@@ -61,7 +61,7 @@ impl Scopes {
         self.0 & scope as u8 != 0
     }
 
-    /// The set's scopes.
+    /// The scopes in the set.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL.into_iter().filter(move |scope| self.contains(*scope))
     }
@@ -73,7 +73,7 @@ impl FromIterator<Scope> for Scopes {
     }
 }
 
-/// Reads an array of strings; those that name no scope are another system's and left out.
+/// Reads an array of strings. Unknown scopes belong to another system and are ignored.
 impl<'de> Deserialize<'de> for Scopes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Strings;
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_has_what_was_put_in() {
+    fn a_set_contains_the_scopes_that_were_collected() {
         let scopes: Scopes = [Scope::Emit, Scope::Admin].into_iter().collect();
         assert!(scopes.contains(Scope::Emit) && !scopes.contains(Scope::Connect));
         assert_eq!(scopes.iter().collect::<Vec<_>>(), [Scope::Emit, Scope::Admin]);

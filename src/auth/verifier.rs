@@ -1,7 +1,7 @@
-//! A project's key made ready once, so that a token costs one signature check and nothing else.
+//! Prepares a project's key once, so that verifying a token costs only a signature check.
 //!
-//! HMAC is prepared here: the two key blocks are hashed once, not at each token. Its comparison takes constant time inside
-//! `hmac` (`Mac::verify_slice`). RSA, ECDSA and EdDSA go through `jsonwebtoken`; they compare public values.
+//! HMAC is prepared here: the two key blocks are hashed once, not for each token. `hmac` compares in constant time
+//! (`Mac::verify_slice`). RSA, ECDSA and EdDSA use `jsonwebtoken`, which compares public values.
 
 use actors::fingerprint::Fingerprint64;
 use hmac::{Hmac, KeyInit as _, Mac};
@@ -16,12 +16,12 @@ use crate::catalogue::{Algorithm, Key, KeyMaterial};
 /// The shortest RSA modulus (RFC 7518 §3.3).
 const MIN_RSA_BITS: usize = 2_048;
 
-/// A key that is ready to verify.
+/// A prepared key.
 pub(super) struct Verifier {
     pub key_id: String,
     pub algorithm: Algorithm,
-    /// Stands for the key where it is compared with others.
-    pub mark: Fingerprint64,
+    /// Identifies the key in comparisons.
+    pub fingerprint: Fingerprint64,
     method: Method,
 }
 
@@ -32,7 +32,7 @@ enum Method {
     Public(PublicAlgorithm, DecodingKey),
 }
 
-/// Why a key of the catalogue can't verify anything. Holds nothing of the key.
+/// Why a key of the catalogue cannot be used. It holds nothing of the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum UnusableKey {
     #[error("its secret is shorter than the algorithm's hash (RFC 7518 section 3.2)")]
@@ -43,7 +43,7 @@ pub enum UnusableKey {
     WrongMaterial,
 }
 
-/// Says why a key could never verify a token, if it could not.
+/// Checks that a key can verify tokens.
 ///
 /// # Errors
 /// [`UnusableKey`].
@@ -52,21 +52,21 @@ pub fn check_key(key: &Key) -> Result<(), UnusableKey> {
 }
 
 impl Verifier {
-    /// Makes a key ready, or says why it never verifies a token.
-    pub fn prepare(key: &Key, mark: Fingerprint64) -> Result<Self, UnusableKey> {
+    /// Prepares a key, or returns why it cannot verify tokens.
+    pub fn prepare(key: &Key, fingerprint: Fingerprint64) -> Result<Self, UnusableKey> {
         let method = match &key.material {
             KeyMaterial::Secret(secret) => prepare_secret(key.algorithm, secret)?,
             KeyMaterial::PublicPem(pem) => prepare_public(key.algorithm, pem)?,
         };
-        Ok(Verifier { key_id: key.id.clone(), algorithm: key.algorithm, mark, method })
+        Ok(Verifier { key_id: key.id.clone(), algorithm: key.algorithm, fingerprint, method })
     }
 
     /// Whether this key signed the token. The caller has compared the algorithms.
     pub fn verifies(&self, token: &CompactToken<'_>) -> bool {
         match &self.method {
-            Method::Hs256(mac) => has_made(mac.as_ref(), token),
-            Method::Hs384(mac) => has_made(mac.as_ref(), token),
-            Method::Hs512(mac) => has_made(mac.as_ref(), token),
+            Method::Hs256(mac) => is_hmac_of(mac.as_ref(), token),
+            Method::Hs384(mac) => is_hmac_of(mac.as_ref(), token),
+            Method::Hs512(mac) => is_hmac_of(mac.as_ref(), token),
             Method::Public(algorithm, key) => {
                 jsonwebtoken::crypto::verify(token.signature_text, token.signed, key, *algorithm).unwrap_or(false)
             }
@@ -74,7 +74,7 @@ impl Verifier {
     }
 }
 
-fn has_made<M: Mac + Clone>(mac: &M, token: &CompactToken<'_>) -> bool {
+fn is_hmac_of<M: Mac + Clone>(mac: &M, token: &CompactToken<'_>) -> bool {
     let mut mac = mac.clone();
     mac.update(token.signed);
     mac.verify_slice(&token.signature).is_ok()
@@ -116,7 +116,8 @@ fn prepare_public(algorithm: Algorithm, pem: &str) -> Result<Method, UnusableKey
     Ok(Method::Public(algorithm, key))
 }
 
-/// Finds out now what would otherwise look like a wrong signature at every token: a private key, another curve, a short modulus.
+/// Finds unusable keys early: a private key, another curve, a short modulus. Otherwise every token would seem to have a
+/// wrong signature.
 fn check_public(algorithm: PublicAlgorithm, key: &DecodingKey) -> Result<(), UnusableKey> {
     let provider = CryptoProvider::try_get_default().ok_or(UnusableKey::WrongMaterial)?;
     (provider.verifier_factory)(&algorithm, key).map_err(|_| UnusableKey::WrongMaterial)?;

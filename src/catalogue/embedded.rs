@@ -2,7 +2,7 @@
 //!
 //! Write-ahead logging lets the command line read and write beside a running node; a file left by a killed process
 //! is recovered by SQLite at the next opening. One connection a process, used by one blocking thread at a time: callers
-//! wait as futures, so that a flood of look-ups can't fill the runtime's blocking threads.
+//! wait as futures, so that a flood of lookups can't fill the runtime's blocking threads.
 
 mod schema;
 mod statements;

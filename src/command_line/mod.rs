@@ -147,7 +147,7 @@ pub fn run() -> ExitCode {
 fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)?;
     let outcome = runtime.block_on(work);
-    // Do not wait for a DNS look-up that still runs on a thread of its own.
+    // Do not wait for a DNS lookup that still runs on a thread of its own.
     runtime.shutdown_background();
     Ok(outcome)
 }

@@ -90,7 +90,7 @@ impl AppState {
     ) -> AppState {
         let BusHandles { disconnect_replies, announcer, health: bus_health } = bus;
         let system = SystemGauges::new(SystemFiles::of_this_machine(), admission.max_sessions());
-        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_look_ups(), system);
+        let metrics = Metrics::new(counters.clone(), bus_health.clone(), authenticator.failed_lookups(), system);
         let (is_stopping, is_draining) = (AtomicBool::new(false), AtomicBool::new(false));
         AppState {
             settings: RwLock::new(Arc::new(settings)),

@@ -129,7 +129,7 @@ async fn while_mongodb_is_down_known_events_keep_working_and_new_ones_are_tempor
     assert_eq!(emitted("orders").status, 200);
 
     server.kill();
-    eventually("look-ups that failed", || {
+    eventually("lookups that failed", || {
         assert_eq!(emitted("orders").status, 200);
         node.metric("carillon_catalogue_failures_total", "") >= 2.0
     });

@@ -73,7 +73,7 @@ async fn a_cached_project_is_served_while_mongodb_is_down_and_others_soon_after_
 
     server.kill();
     // Past its age: what was read before is asked for again in vain, and goes on serving.
-    eventually("look-ups that failed", || {
+    eventually("lookups that failed", || {
         assert_eq!(emit(&node, &demo.api, BODY).status, 200);
         node.output().matches("the cached answer stays valid").count() >= 2
     });
@@ -117,7 +117,7 @@ async fn a_mongodb_that_hangs_delays_only_the_requests_that_need_it() {
             assert_eq!(asks.join().expect("an answer").refusal(503), "TEMPORARILY_UNAVAILABLE");
         }
     });
-    // They wait for one look-up together, not for one after the other.
+    // They wait for one lookup together, not for one after the other.
     assert!(stop.elapsed() < Duration::from_secs(8), "{:?}", stop.elapsed());
     server.signal(Signal::CONT);
     let back = Instant::now();

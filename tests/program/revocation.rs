@@ -148,7 +148,7 @@ async fn a_key_revoked_while_mongodb_hangs_ends_its_sessions_once_mongodb_answer
     server.signal(Signal::STOP);
     let message = r#"{"type":"projectChanged","project":"demo"}"#;
     assert_eq!(redis.ask(&["PUBLISH", "carillon:control", message]), ":2");
-    eventually("a look-up that failed", || nodes[1].metric("carillon_catalogue_failures_total", "") >= 1.0);
+    eventually("a lookup that failed", || nodes[1].metric("carillon_catalogue_failures_total", "") >= 1.0);
     assert_eq!(emit(&nodes[1], &tokens.api, BODY).status, 200, "what was read before serves on");
     server.signal(Signal::CONT);
     expect_revoked(&mut client).await;

@@ -1,4 +1,4 @@
-//! Every algorithm verifies its own tokens and no other's.
+//! Every algorithm verifies only its own tokens.
 
 use super::*;
 
@@ -38,10 +38,10 @@ fn public(pem: &str) -> KeyMaterial {
     KeyMaterial::PublicPem(pem.to_owned())
 }
 
-fn desk_with_key(algorithm: Algorithm, material: KeyMaterial) -> Desk {
+fn desk_with_key(algorithm: Algorithm, material: KeyMaterial) -> Fixture {
     let mut project = Project::new(ProjectName::demo());
     project.keys.push(Key { id: "k".to_owned(), key_use: KeyUse::Api, algorithm, material, active: true });
-    Desk::new(project)
+    Fixture::new(project)
 }
 
 fn named(algorithm: &str) -> String {
@@ -49,77 +49,77 @@ fn named(algorithm: &str) -> String {
 }
 
 #[test]
-fn token_of_each_algorithm_verifies_with_and_without_kid() {
+fn a_token_of_each_algorithm_verifies_with_and_without_kid() {
     for algorithm in Algorithm::ALL {
         let (jwt, private, material) = pair(algorithm);
-        let desk = desk_with_key(algorithm, material);
+        let fixture = desk_with_key(algorithm, material);
         let name = algorithm.as_str();
         for header in [named(name), format!(r#"{{"alg":"{name}"}}"#)] {
             let token = signed(&header, API_CLAIMS, jwt, &private);
-            assert_eq!(desk.api(&token).map(|token| token.application.clone()), Ok("shop".into()), "{name}");
+            assert_eq!(fixture.api(&token).map(|token| token.application.clone()), Ok("shop".into()), "{name}");
             let other_claims = URL_SAFE_NO_PAD.encode(API_CLAIMS.replace("shop", "shoq"));
             let parts: Vec<_> = token.split('.').collect();
             let forged = format!("{}.{other_claims}.{}", parts[0], parts[2]);
-            assert_eq!(desk.api(&forged), Err(TokenError::BadSignature), "{name}");
+            assert_eq!(fixture.api(&forged), Err(TokenError::BadSignature), "{name}");
         }
     }
 }
 
 #[test]
-fn token_of_another_algorithm_than_the_keys_is_refused() {
+fn a_token_with_another_algorithm_than_its_key_is_refused() {
     for of_key in Algorithm::ALL {
         let (_, _, material) = pair(of_key);
-        let desk = desk_with_key(of_key, material);
+        let fixture = desk_with_key(of_key, material);
         for of_token in Algorithm::ALL.into_iter().filter(|other| *other != of_key) {
             let (jwt, private, _) = pair(of_token);
             let name = of_token.as_str();
             let with_kid = signed(&named(name), API_CLAIMS, jwt, &private);
-            assert_eq!(desk.api(&with_kid), Err(TokenError::AlgorithmMismatch), "{name}");
+            assert_eq!(fixture.api(&with_kid), Err(TokenError::AlgorithmMismatch), "{name}");
             let without = signed(&format!(r#"{{"alg":"{name}"}}"#), API_CLAIMS, jwt, &private);
-            assert_eq!(desk.api(&without), Err(TokenError::UnknownKey), "{name}");
+            assert_eq!(fixture.api(&without), Err(TokenError::UnknownKey), "{name}");
         }
     }
 }
 
-/// The classic attack: what everybody knows of an RSA key, taken as the secret of an HMAC.
+/// The classic attack: a public RSA key as the secret of an HMAC.
 #[test]
-fn public_key_does_not_serve_as_a_secret() {
-    let desk = desk_with_key(Algorithm::RS256, public(RSA_PUBLIC));
+fn a_public_key_is_never_used_as_a_secret() {
+    let fixture = desk_with_key(Algorithm::RS256, public(RSA_PUBLIC));
     let der = RSA_PUBLIC.trim();
     for secret in [RSA_PUBLIC, der] {
         let key = EncodingKey::from_secret(secret.as_bytes()).unwrap();
         let with_kid = signed(&named("HS256"), API_CLAIMS, JwtAlgorithm::HS256, &key);
-        assert_eq!(desk.api(&with_kid), Err(TokenError::AlgorithmMismatch));
+        assert_eq!(fixture.api(&with_kid), Err(TokenError::AlgorithmMismatch));
         let without = signed(r#"{"alg":"HS256"}"#, API_CLAIMS, JwtAlgorithm::HS256, &key);
-        assert_eq!(desk.api(&without), Err(TokenError::UnknownKey));
+        assert_eq!(fixture.api(&without), Err(TokenError::UnknownKey));
         let lying = signed(&named("RS256"), API_CLAIMS, JwtAlgorithm::HS256, &key);
-        assert_eq!(desk.api(&lying), Err(TokenError::BadSignature));
+        assert_eq!(fixture.api(&lying), Err(TokenError::BadSignature));
     }
 }
 
 #[test]
-fn none_and_algorithms_that_no_key_has_are_refused() {
-    let desk = Desk::new(demo());
+fn the_algorithm_none_and_unknown_algorithms_are_refused() {
+    let fixture = Fixture::new(demo());
     for name in ["none", "None", "NONE", "nOnE", "hs256", "PS256", "HS1", ""] {
         let header = format!(r#"{{"alg":"{name}","kid":"api"}}"#);
-        assert_eq!(desk.api(&with_secret(&header, API_CLAIMS)), Err(TokenError::AlgorithmMismatch), "{name}");
+        assert_eq!(fixture.api(&with_secret(&header, API_CLAIMS)), Err(TokenError::AlgorithmMismatch), "{name}");
         let unsigned = format!("{}.{}.", URL_SAFE_NO_PAD.encode(&header), URL_SAFE_NO_PAD.encode(API_CLAIMS));
-        assert_eq!(desk.api(&unsigned), Err(TokenError::AlgorithmMismatch), "{name}");
+        assert_eq!(fixture.api(&unsigned), Err(TokenError::AlgorithmMismatch), "{name}");
     }
 }
 
 #[test]
-fn token_without_a_signature_is_refused_by_every_algorithm() {
+fn a_token_without_a_signature_is_refused_for_every_algorithm() {
     for algorithm in Algorithm::ALL {
-        let desk = desk_with_key(algorithm, pair(algorithm).2);
+        let fixture = desk_with_key(algorithm, pair(algorithm).2);
         let header = URL_SAFE_NO_PAD.encode(named(algorithm.as_str()));
         let unsigned = format!("{header}.{}.", URL_SAFE_NO_PAD.encode(API_CLAIMS));
-        assert_eq!(desk.api(&unsigned), Err(TokenError::BadSignature), "{}", algorithm.as_str());
+        assert_eq!(fixture.api(&unsigned), Err(TokenError::BadSignature), "{}", algorithm.as_str());
     }
 }
 
 #[test]
-fn key_that_its_algorithm_forbids_verifies_nothing() {
+fn a_key_that_its_algorithm_forbids_verifies_nothing() {
     let (jwt, private, _) = pair(Algorithm::RS256);
     let rsa_token = signed(&named("RS256"), API_CLAIMS, jwt, &private);
     for (algorithm, material, token) in [
@@ -140,11 +140,11 @@ fn key_that_its_algorithm_forbids_verifies_nothing() {
         (Algorithm::EdDSA, public(RSA_PUBLIC), None),
     ] {
         let note = format!("{algorithm:?}");
-        let desk = desk_with_key(algorithm, material);
+        let fixture = desk_with_key(algorithm, material);
         let own = token.cloned().unwrap_or_else(|| {
             let (jwt, private, _) = pair(algorithm);
             signed(&named(algorithm.as_str()), API_CLAIMS, jwt, &private)
         });
-        assert_eq!(desk.api(&own), Err(TokenError::UnknownKey), "{note}");
+        assert_eq!(fixture.api(&own), Err(TokenError::UnknownKey), "{note}");
     }
 }

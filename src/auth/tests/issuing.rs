@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A desk whose clock is the machine's, as the signing side's is.
+/// A fixture with the machine's clock, because signing uses it too.
 fn verify_now(project: &Project, api: Option<&str>, user: Option<&str>) -> (Option<Arc<ApiToken>>, Option<UserToken>) {
     let catalogue = Arc::new(MemoryCatalogue::default());
     catalogue.put(project.clone());
@@ -25,7 +25,7 @@ fn claim(name: &str, value: &str) -> (String, String) {
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[test]
-fn issued_tokens_verify_with_their_scopes_subject_and_end() {
+fn issued_tokens_verify_with_their_scopes_subject_and_expiry() {
     let mut project = demo();
     project.audience = Some("carillon".to_owned());
     project.issuer = Some("here".to_owned());
@@ -44,7 +44,7 @@ fn issued_tokens_verify_with_their_scopes_subject_and_end() {
 }
 
 #[test]
-fn issued_token_names_the_first_active_secret_key_of_the_use() {
+fn an_issued_token_names_the_first_active_secret_key_of_its_use() {
     let mut project = demo();
     project.keys[0].active = false;
     let mut public = secret_key("public", KeyUse::Api, &[]);
@@ -63,7 +63,7 @@ fn issued_token_names_the_first_active_secret_key_of_the_use() {
 }
 
 #[test]
-fn claims_that_are_json_keep_their_digits_and_others_are_strings() {
+fn json_claims_keep_their_digits_and_others_are_strings() {
     let claims = [
         claim("number", "9007199254740993123"),
         claim("price", "1.10"),
@@ -90,7 +90,7 @@ fn claims_that_are_json_keep_their_digits_and_others_are_strings() {
 }
 
 #[test]
-fn reserved_claims_and_claims_given_twice_are_refused_by_name() {
+fn reserved_and_duplicate_claims_are_refused_by_name() {
     let mut project = demo();
     for name in ["project", "sub", "exp", "nbf"] {
         let refusal = issue_user(&project, "u", HOUR, &[claim(name, "1")]).unwrap_err().to_string();
@@ -104,7 +104,7 @@ fn reserved_claims_and_claims_given_twice_are_refused_by_name() {
 }
 
 #[test]
-fn token_that_would_not_verify_is_not_signed() {
+fn a_token_that_would_not_verify_is_not_signed() {
     let project = demo();
     for subject in ["", &"x".repeat(257)] {
         assert!(matches!(issue_user(&project, subject, HOUR, &[]), Err(IssueError::Subject)));

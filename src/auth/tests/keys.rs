@@ -1,57 +1,57 @@
-//! Which key may verify which token.
+//! The key that verifies a token.
 
 use super::*;
 
 const OTHER_SECRET: &[u8] = b"another secret of at least 32 bytes";
 
 #[test]
-fn kid_picks_the_key_and_nothing_else_is_tried() {
+fn a_token_with_kid_is_only_checked_with_that_key() {
     let mut project = demo();
     project.keys.insert(0, secret_key("old", KeyUse::Api, OTHER_SECRET));
-    let desk = Desk::new(project);
-    assert!(desk.api(&api_token(API_CLAIMS)).is_ok());
+    let fixture = Fixture::new(project);
+    assert!(fixture.api(&api_token(API_CLAIMS)).is_ok());
     let with_kid = |kid: &str| with_secret(&format!(r#"{{"alg":"HS256","kid":{kid}}}"#), API_CLAIMS);
-    assert_eq!(desk.api(&with_kid(r#""old""#)), Err(TokenError::BadSignature));
+    assert_eq!(fixture.api(&with_kid(r#""old""#)), Err(TokenError::BadSignature));
     for unknown in [r#""gone""#, r#""""#, r#""API""#, r#""api ""#] {
-        assert_eq!(desk.api(&with_kid(unknown)), Err(TokenError::UnknownKey), "{unknown}");
+        assert_eq!(fixture.api(&with_kid(unknown)), Err(TokenError::UnknownKey), "{unknown}");
     }
     for broken in ["null", "1", r#"["api"]"#] {
-        assert_eq!(desk.api(&with_kid(broken)), Err(TokenError::Malformed), "{broken}");
+        assert_eq!(fixture.api(&with_kid(broken)), Err(TokenError::Malformed), "{broken}");
     }
 }
 
 #[test]
-fn without_kid_each_active_key_of_the_use_is_tried() {
+fn a_token_without_kid_is_checked_with_each_active_key_of_its_use() {
     let mut project = demo();
     project.keys.insert(0, secret_key("old", KeyUse::Api, OTHER_SECRET));
-    let desk = Desk::new(project);
-    assert!(desk.api(&with_secret(r#"{"alg":"HS256"}"#, API_CLAIMS)).is_ok());
+    let fixture = Fixture::new(project);
+    assert!(fixture.api(&with_secret(r#"{"alg":"HS256"}"#, API_CLAIMS)).is_ok());
     let stranger = EncodingKey::from_secret(b"a stranger's secret of some bytes").unwrap();
     let foreign = signed(r#"{"alg":"HS256"}"#, API_CLAIMS, JwtAlgorithm::HS256, &stranger);
-    assert_eq!(desk.api(&foreign), Err(TokenError::BadSignature));
+    assert_eq!(fixture.api(&foreign), Err(TokenError::BadSignature));
 }
 
 #[test]
-fn key_of_one_use_does_not_verify_the_other_token() {
+fn a_key_of_one_use_does_not_verify_tokens_of_the_other() {
     let mut project = demo();
     project.keys[1] = secret_key("user", KeyUse::User, OTHER_SECRET);
-    let desk = Desk::new(project);
+    let fixture = Fixture::new(project);
     let other = EncodingKey::from_secret(OTHER_SECRET).unwrap();
     for header in [r#"{"alg":"HS256","kid":"user"}"#, r#"{"alg":"HS256"}"#] {
         let token = signed(header, API_CLAIMS, JwtAlgorithm::HS256, &other);
-        assert!(desk.api(&token).is_err(), "{header}");
-        assert!(desk.user(&token).is_ok(), "{header}");
+        assert!(fixture.api(&token).is_err(), "{header}");
+        assert!(fixture.user(&token).is_ok(), "{header}");
     }
-    assert_eq!(desk.user(&api_token(USER_CLAIMS)), Err(TokenError::UnknownKey));
+    assert_eq!(fixture.user(&api_token(USER_CLAIMS)), Err(TokenError::UnknownKey));
 }
 
 #[test]
-fn inactive_key_verifies_nothing() {
+fn an_inactive_key_verifies_nothing() {
     let mut project = demo();
     project.keys[0].active = false;
-    let desk = Desk::new(project);
-    assert_eq!(desk.api(&api_token(API_CLAIMS)), Err(TokenError::UnknownKey));
-    assert_eq!(desk.api(&with_secret(r#"{"alg":"HS256"}"#, API_CLAIMS)), Err(TokenError::UnknownKey));
+    let fixture = Fixture::new(project);
+    assert_eq!(fixture.api(&api_token(API_CLAIMS)), Err(TokenError::UnknownKey));
+    assert_eq!(fixture.api(&with_secret(r#"{"alg":"HS256"}"#, API_CLAIMS)), Err(TokenError::UnknownKey));
 }
 
 #[test]
@@ -62,29 +62,29 @@ fn only_the_first_sixteen_active_keys_of_a_use_are_used() {
     }
     project.keys[3].active = false;
     project.keys.push(secret_key("k17", KeyUse::Api, &SECRET));
-    let desk = Desk::new(project);
+    let fixture = Fixture::new(project);
     let with_kid = |number| with_secret(&format!(r#"{{"alg":"HS256","kid":"k{number}"}}"#), API_CLAIMS);
-    assert!(desk.api(&with_kid(16)).is_ok());
-    assert_eq!(desk.api(&with_kid(17)), Err(TokenError::UnknownKey));
+    assert!(fixture.api(&with_kid(16)).is_ok());
+    assert_eq!(fixture.api(&with_kid(17)), Err(TokenError::UnknownKey));
 }
 
 #[test]
-fn user_token_of_another_project_is_a_mismatch_whoever_signed_it() {
-    let desk = Desk::new(demo());
+fn a_user_token_of_another_project_is_a_mismatch_with_any_signature() {
+    let fixture = Fixture::new(demo());
     let mut other = demo();
     other.name = ProjectName::parse("other").unwrap();
-    desk.catalogue.put(other);
+    fixture.catalogue.put(other);
     let token = user_token(r#"{"project":"other","sub":"u","exp":1790000100}"#);
-    assert_eq!(desk.user(&token), Err(TokenError::ProjectMismatch));
-    assert!(desk.api(&api_token(r#"{"project":"other","sub":"shop"}"#)).is_ok());
+    assert_eq!(fixture.user(&token), Err(TokenError::ProjectMismatch));
+    assert!(fixture.api(&api_token(r#"{"project":"other","sub":"shop"}"#)).is_ok());
 }
 
 #[test]
-fn claim_of_another_project_does_not_borrow_its_trust() {
-    let desk = Desk::new(demo());
+fn a_token_that_names_another_project_is_checked_with_the_keys_of_that_project() {
+    let fixture = Fixture::new(demo());
     let mut other = Project::new(ProjectName::parse("other").unwrap());
     other.keys = vec![secret_key("api", KeyUse::Api, OTHER_SECRET)];
-    desk.catalogue.put(other);
+    fixture.catalogue.put(other);
     let forged = api_token(r#"{"project":"other","sub":"shop"}"#);
-    assert_eq!(desk.api(&forged), Err(TokenError::BadSignature));
+    assert_eq!(fixture.api(&forged), Err(TokenError::BadSignature));
 }

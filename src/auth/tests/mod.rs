@@ -1,4 +1,4 @@
-//! The authenticator as its callers see it, over a catalogue in memory and a clock that stands still.
+//! Tests of the authenticator's public functions, with a catalogue in memory and a manual clock.
 
 mod algorithms;
 mod cache;
@@ -25,26 +25,26 @@ use crate::catalogue::{
     Algorithm, Catalogue, CatalogueError, EventDefinition, EventMode, Key, KeyMaterial, KeyUse, Project, ProjectName,
 };
 
-/// What the clock says at first, in seconds.
+/// The initial time of the clock, in seconds.
 const NOW: u64 = 1_790_000_000;
 const LEEWAY: u64 = 5;
 const CACHE_SECONDS: u64 = 30;
 const SECRET: [u8; 64] = *b"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
-/// An authenticator with everything that a test turns.
-struct Desk {
+/// An authenticator with the catalogue and the clock that a test controls.
+struct Fixture {
     catalogue: Arc<MemoryCatalogue>,
     clock: Arc<ManualClock>,
     authenticator: Authenticator,
 }
 
-impl Desk {
+impl Fixture {
     fn new(project: Project) -> Self {
         let catalogue = Arc::new(MemoryCatalogue::default());
         catalogue.put(project);
         let clock = Arc::new(ManualClock(AtomicU64::new(NOW * 1_000)));
         let authenticator = Authenticator::with_clock(catalogue.clone(), LEEWAY, CACHE_SECONDS, clock.clone());
-        Desk { catalogue, clock, authenticator }
+        Fixture { catalogue, clock, authenticator }
     }
 
     fn api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
@@ -74,7 +74,7 @@ impl Clock for ManualClock {
 struct MemoryCatalogue {
     projects: Mutex<HashMap<ProjectName, Project>>,
     events: Mutex<HashMap<(ProjectName, String), EventDefinition>>,
-    look_ups: AtomicUsize,
+    lookups: AtomicUsize,
     is_down: AtomicBool,
 }
 
@@ -83,16 +83,16 @@ impl MemoryCatalogue {
         self.projects.lock().unwrap().insert(project.name.clone(), project);
     }
 
-    fn look_ups(&self) -> usize {
-        self.look_ups.load(Ordering::Relaxed)
+    fn lookups(&self) -> usize {
+        self.lookups.load(Ordering::Relaxed)
     }
 }
 
 impl Catalogue for MemoryCatalogue {
     fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
         async move {
-            self.look_ups.fetch_add(1, Ordering::Relaxed);
-            // As a real one, answers later: others come in between.
+            self.lookups.fetch_add(1, Ordering::Relaxed);
+            // Like a real catalogue, it answers later, so that other callers run in between.
             tokio::task::yield_now().await;
             if self.is_down.load(Ordering::Relaxed) {
                 return Err(CatalogueError::Closing);
@@ -128,7 +128,7 @@ impl Catalogue for MemoryCatalogue {
         name: &'a str,
     ) -> BoxFuture<'a, Result<Option<EventDefinition>, CatalogueError>> {
         async move {
-            self.look_ups.fetch_add(1, Ordering::Relaxed);
+            self.lookups.fetch_add(1, Ordering::Relaxed);
             tokio::task::yield_now().await;
             if self.is_down.load(Ordering::Relaxed) {
                 return Err(CatalogueError::Closing);
@@ -165,32 +165,32 @@ fn secret_key(id: &str, key_use: KeyUse, secret: &[u8]) -> Key {
     }
 }
 
-/// The project `demo` with the HS256 keys `api` and `user` over [`SECRET`].
+/// The project `demo` with the HS256 keys `api` and `user`, both of them [`SECRET`].
 fn demo() -> Project {
     let mut project = Project::new(ProjectName::demo());
     project.keys = vec![secret_key("api", KeyUse::Api, &SECRET), secret_key("user", KeyUse::User, &SECRET)];
     project
 }
 
-/// A compact token of any header and claims, signed as `algorithm` with `key`.
+/// A compact token with any header and claims, signed with `key`.
 fn signed(header: &str, claims: &str, algorithm: JwtAlgorithm, key: &EncodingKey) -> String {
     let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
     let signature = jsonwebtoken::crypto::sign(message.as_bytes(), key, algorithm).unwrap();
     format!("{message}.{signature}")
 }
 
-/// A token over [`SECRET`] with HS256.
+/// A token signed with HS256 and [`SECRET`].
 fn with_secret(header: &str, claims: &str) -> String {
     let key = EncodingKey::from_secret(&SECRET).unwrap();
     signed(header, claims, JwtAlgorithm::HS256, &key)
 }
 
-/// A well-signed API token with these claims.
+/// A correctly signed API token with these claims.
 fn api_token(claims: &str) -> String {
     with_secret(r#"{"alg":"HS256","typ":"JWT","kid":"api"}"#, claims)
 }
 
-/// A well-signed user token with these claims.
+/// A correctly signed user token with these claims.
 fn user_token(claims: &str) -> String {
     with_secret(r#"{"alg":"HS256","typ":"JWT","kid":"user"}"#, claims)
 }
@@ -199,10 +199,10 @@ const API_CLAIMS: &str = r#"{"project":"demo","sub":"shop","scope":["connect","e
 const USER_CLAIMS: &str = r#"{"project":"demo","sub":"u42","exp":1790000100.5,"mine":[{"a":1e999}]}"#;
 
 #[test]
-fn good_tokens_say_who_and_what() {
-    let desk = Desk::new(demo());
-    let (api, user) = (desk.api(&api_token(API_CLAIMS)).unwrap(), desk.user(&user_token(USER_CLAIMS)).unwrap());
-    let keys = block_on(desk.authenticator.active_keys(&ProjectName::demo())).unwrap();
+fn valid_tokens_are_read_with_all_their_claims() {
+    let fixture = Fixture::new(demo());
+    let (api, user) = (fixture.api(&api_token(API_CLAIMS)).unwrap(), fixture.user(&user_token(USER_CLAIMS)).unwrap());
+    let keys = block_on(fixture.authenticator.active_keys(&ProjectName::demo())).unwrap();
     assert_eq!((keys.api, keys.user), (vec![api.key], vec![user.key]));
     assert_eq!(
         *api,
@@ -221,7 +221,7 @@ fn good_tokens_say_who_and_what() {
 }
 
 #[test]
-fn errors_name_the_token_the_remedy_and_a_code_of_the_protocol() {
+fn errors_have_the_token_a_remedy_and_a_code_of_the_protocol() {
     use actors::protocol::codes::ErrorCode;
     for (error, code) in [
         (TokenError::Missing(KeyUse::User), ErrorCode::TokenMissing),

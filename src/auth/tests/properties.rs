@@ -1,4 +1,4 @@
-//! Whatever arrives: a verdict, never a panic, and only the token that was signed is a good one.
+//! Arbitrary input never causes a panic, and only a signed token is valid.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use proptest::sample::Index;
 
 use super::*;
 
-/// Any JSON, a few levels deep.
+/// Any JSON with a few levels.
 fn json() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -41,41 +41,41 @@ fn object(members: &[(String, String)]) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Shared by all cases, as a node's is by all its callers.
-static DESK: LazyLock<Desk> = LazyLock::new(|| Desk::new(demo()));
-/// A desk whose project sets an audience.
-static STRICT_DESK: LazyLock<Desk> = LazyLock::new(|| {
+/// One authenticator for all cases, as a node has one for all callers.
+static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| Fixture::new(demo()));
+/// A fixture whose project sets an audience.
+static STRICT_FIXTURE: LazyLock<Fixture> = LazyLock::new(|| {
     let mut project = demo();
     project.audience = Some("carillon".to_owned());
-    Desk::new(project)
+    Fixture::new(project)
 });
 
 proptest! {
     #[test]
-    fn any_text_gets_a_verdict(text in any::<String>(), ascii in "[A-Za-z0-9_.=-]{0,300}") {
+    fn no_text_makes_the_parser_panic(text in any::<String>(), ascii in "[A-Za-z0-9_.=-]{0,300}") {
         for text in [text, ascii] {
-            prop_assert!(DESK.api(&text).is_err());
-            prop_assert!(DESK.user(&text).is_err());
+            prop_assert!(FIXTURE.api(&text).is_err());
+            prop_assert!(FIXTURE.user(&text).is_err());
         }
     }
 
     #[test]
-    fn any_header_gets_a_verdict(header in json()) {
+    fn no_header_makes_the_parser_panic(header in json()) {
         let token = with_secret(&header, API_CLAIMS);
-        let _ = (DESK.api(&token), DESK.user(&token));
+        let _ = (FIXTURE.api(&token), FIXTURE.user(&token));
     }
 
     #[test]
-    fn any_well_signed_claims_get_a_verdict(members in prop::collection::vec((claim_name(), json()), 0..8), sub in any::<String>()) {
+    fn no_signed_claims_make_the_parser_panic(members in prop::collection::vec((claim_name(), json()), 0..8), sub in any::<String>()) {
         let mut members = members;
         members.push(("project".to_owned(), r#""demo""#.to_owned()));
         members.push(("sub".to_owned(), serde_json::to_string(&sub).unwrap()));
         for claims in [object(&members), object(&members[members.len() - 2..])] {
-            for desk in [&*DESK, &*STRICT_DESK] {
-                if let Ok(token) = desk.api(&api_token(&claims)) {
+            for fixture in [&*FIXTURE, &*STRICT_FIXTURE] {
+                if let Ok(token) = fixture.api(&api_token(&claims)) {
                     prop_assert_eq!(&*token.application, &*sub);
                 }
-                if let Ok(token) = desk.user(&user_token(&claims)) {
+                if let Ok(token) = fixture.user(&user_token(&claims)) {
                     prop_assert!(token.expires_at >= NOW - LEEWAY && token.expires_at <= 253_402_300_799);
                 }
             }
@@ -83,17 +83,17 @@ proptest! {
     }
 
     #[test]
-    fn any_number_as_exp_gets_the_verdict_of_its_value(digits in "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,25})?([eE][+-]?[0-9]{1,4})?") {
+    fn any_number_in_exp_is_checked_by_its_value(digits in "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,25})?([eE][+-]?[0-9]{1,4})?") {
         let token = user_token(&format!(r#"{{"project":"demo","sub":"u","exp":{digits}}}"#));
         let value: f64 = digits.parse().unwrap();
         let is_good = value > (NOW - LEEWAY) as f64 && value <= 253_402_300_799.0;
-        prop_assert_eq!(DESK.user(&token).is_ok(), is_good, "{}", digits);
+        prop_assert_eq!(FIXTURE.user(&token).is_ok(), is_good, "{}", digits);
     }
 
     #[test]
     fn only_the_exact_token_verifies(at in any::<Index>(), with in prop_oneof![Just(None), any::<char>().prop_map(Some), "[A-Za-z0-9_.-]".prop_map(|text| text.chars().next())], insert in any::<bool>()) {
         let token = user_token(USER_CLAIMS);
-        prop_assert!(DESK.user(&token).is_ok());
+        prop_assert!(FIXTURE.user(&token).is_ok());
         let mut changed: Vec<char> = token.chars().collect();
         let at = at.index(changed.len());
         match with {
@@ -102,16 +102,16 @@ proptest! {
             Some(other) => changed[at] = other,
         }
         let changed: String = changed.into_iter().collect();
-        prop_assert_eq!(DESK.user(&changed).is_ok(), changed == token);
+        prop_assert_eq!(FIXTURE.user(&changed).is_ok(), changed == token);
     }
 
     #[test]
-    fn seen_tokens_are_found_by_their_whole_text_only(at in any::<Index>(), other in "[A-Za-z0-9_.-]") {
+    fn cached_tokens_are_found_by_their_whole_text_only(at in any::<Index>(), other in "[A-Za-z0-9_.-]") {
         let token = api_token(API_CLAIMS);
-        prop_assert!(DESK.api(&token).is_ok());
+        prop_assert!(FIXTURE.api(&token).is_ok());
         let at = at.index(token.len());
         let changed = format!("{}{other}{}", &token[..at], &token[at + 1..]);
-        prop_assert_eq!(DESK.api(&changed).is_ok(), changed == token);
-        prop_assert!(DESK.api(&token).is_ok());
+        prop_assert_eq!(FIXTURE.api(&changed).is_ok(), changed == token);
+        prop_assert!(FIXTURE.api(&token).is_ok());
     }
 }

@@ -1,6 +1,7 @@
-// Serves an example beside a node: `npm run example -- plain` or `npm run example -- react`. Stands in for your backend.
+// Serves an example beside a node: `npm run example -- plain` or `npm run example -- react`. Stands in for your
+// backend.
 //
-// CARILLON_URL, API_TOKEN and USER_TOKEN: what a first start of the node prints.
+// Reads CARILLON_URL, API_TOKEN and USER_TOKEN: `eval "$(carillon token env)"` sets the tokens.
 
 import { build } from "esbuild";
 import { readFile } from "node:fs/promises";
@@ -9,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const POLICY = "default-src 'none'; script-src 'self'; connect-src 'self' ws: wss:; base-uri 'none'";
 
-/** The files of an example by their path, built where needed. */
+/** The files of an example by path, built if needed. */
 export async function filesOf(example) {
   const folder = new URL(`${example}/`, import.meta.url);
   const files = { "/": await readFile(new URL("index.html", folder)) };
@@ -32,10 +33,14 @@ export async function filesOf(example) {
   return files;
 }
 
-/** Answers what a backend of the examples would, until it is closed. */
+/** A server that answers as the backend of the examples would, until it is closed. */
 export async function serveExample(example, { url, tokens, port = 0 }) {
   const files = await filesOf(example);
-  const answers = { "/broker": () => ({ url }), "/tokens": tokens, "/orders": () => [{ order_no: 1000, status: "OPEN" }] };
+  const answers = {
+    "/broker": () => ({ url }),
+    "/tokens": tokens,
+    "/orders": () => [{ order_no: 1000, status: "OPEN" }],
+  };
   const server = createServer(async (request, response) => {
     response.setHeader("content-security-policy", POLICY);
     const { pathname } = new URL(request.url, "http://x");

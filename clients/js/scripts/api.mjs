@@ -1,4 +1,4 @@
-// Writes docs/api.md from the types that are published. With --check it fails when the page is not what it would write.
+// Writes docs/api.md from the published types. With --check it fails if the page differs.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,11 @@ import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const PAGE = `${ROOT}docs/api.md`;
-const ENTRIES = { "@carillon/client": "index", "@carillon/client/emitter": "emitter", "@carillon/client/react": "react" };
+const ENTRIES = {
+  "@carillon/client": "index",
+  "@carillon/client/emitter": "emitter",
+  "@carillon/client/react": "react",
+};
 
 const INTRODUCTION = `# API of @carillon/client
 

@@ -9,8 +9,10 @@ process.chdir(ROOT);
 rmSync("dist", { recursive: true, force: true });
 cpSync("../../LICENSE", "LICENSE");
 
-/** Names of what the files of the client call among themselves, made short; no name of the published API is like them. */
-const INTERNAL = /^(on[A-Z]\w*|owner|endAll|forgetListeners|abandon|probe|cancel|pace|lasted|retryAfter)$/;
+/**
+ * Names that the files of the client use among themselves, to be shortened. No name of the published API is like them.
+ */
+const INTERNAL = /^(on[A-Z]\w*|handlers|endAll|forgetListeners|abandon|probe|cancel|rate|duration|retryAfter)$/;
 
 for (const [format, folder, type] of [["esm", "esm", "module"], ["cjs", "cjs", "commonjs"]]) {
   const options = {

@@ -1,4 +1,5 @@
-// Checks the package as npm would publish it: what is in it, where its pages link, how it resolves, whether its types fit.
+// Checks the package as npm would publish it: what is in it, where its pages link, how it resolves, whether its types
+// fit.
 //
 // npm run package -- --pack FOLDER also leaves the tarball in that folder.
 
@@ -19,7 +20,8 @@ const BUILT = /^dist\/(esm|cjs)\/(\w+\.d\.ts|(index|emitter|react)\.js|package\.
 function deadLinks(page, paths) {
   const targets = [...readFileSync(join(ROOT, page), "utf8").matchAll(/\]\(([^)\s]+)\)/g)].map(([, target]) => target);
   const local = targets.filter((target) => !/^(https?:|#)/.test(target)).map((target) => target.split("#")[0]);
-  return local.filter((target) => !paths.includes(posix.join(posix.dirname(page), target))).map((target) => `${page}: ${target}`);
+  const dead = local.filter((target) => !paths.includes(posix.join(posix.dirname(page), target)));
+  return dead.map((target) => `${page}: ${target}`);
 }
 
 const folder = mkdtempSync(join(tmpdir(), "carillon-package-"));
@@ -35,7 +37,9 @@ try {
   if (dead.length) throw new Error(`links to files that are not in the package: ${dead.join(", ")}`);
   const tarball = join(folder, packed.filename.replace("@", "").replace("/", "-"));
   console.log(`${paths.length} files, ${packed.size} bytes`);
-  const run = (program, ...args) => execFileSync(join(ROOT, "node_modules/.bin", program), args, { cwd: ROOT, stdio: "inherit" });
+  const run = (program, ...options) => {
+    execFileSync(join(ROOT, "node_modules/.bin", program), options, { cwd: ROOT, stdio: "inherit" });
+  };
   run("publint", "--strict", tarball);
   run("attw", tarball, "--no-emoji", "--format", "table-flipped");
   const destination = process.argv[2] === "--pack" ? resolve(process.env.INIT_CWD ?? ".", process.argv[3]) : undefined;

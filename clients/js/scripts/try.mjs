@@ -1,5 +1,5 @@
-// Gives the built client to the node's try page, which is compiled into the node. With --check it fails when the committed
-// copy is not, byte by byte, what was built.
+// Gives the built client to the node's try page, which is compiled into the node. With --check it fails when the
+// committed copy is not, byte by byte, what was built.
 
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -9,6 +9,6 @@ const COPY = new URL("../../../src/http/console/try/client.js", import.meta.url)
 if (!process.argv.includes("--check")) {
   writeFileSync(COPY, readFileSync(BUILT));
 } else if (!readFileSync(COPY).equals(readFileSync(BUILT))) {
-  console.error("src/http/console/try/client.js is not what was built: run npm run build and npm run try");
+  console.error("src/http/console/try/client.js differs from the build: run npm run build and npm run try");
   process.exitCode = 1;
 }

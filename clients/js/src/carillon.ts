@@ -1,5 +1,5 @@
 import { Backoff } from "./backoff.js";
-import { verdictOf } from "./codes.js";
+import { reactionTo } from "./codes.js";
 import type { CarillonEvents, CarillonOptions, ConnectionState, DisconnectReason } from "./connection_state.js";
 import { watchEnvironment } from "./environment.js";
 import { CarillonError } from "./errors.js";
@@ -12,16 +12,18 @@ import { TokenKeeper, tokensFailed } from "./token_keeper.js";
 import type { Tokens } from "./tokens.js";
 import type { NodeMessage } from "./wire.js";
 
-/** How often in a row a node may refuse tokens before the client stops. */
-const MOST_REFUSALS = 5;
+/** The client stops after so many refusals of tokens in a row. */
+const MAX_REFUSALS = 5;
 
-/** How long a session must stand before what went wrong before it is forgotten, in milliseconds. */
-const STEADY_MS = 10_000;
+/** After a session of this duration, in milliseconds, earlier failures no longer count. */
+const STABLE_MS = 10_000;
 
-/** The least time between two attempts that are not waited for, in milliseconds. */
-const LEAST_PAUSE_MS = 1_000;
+/** Minimum time between two attempts that skip the wait, in milliseconds. */
+const MIN_PAUSE_MS = 1_000;
 
-/** A client's connection to a broker, for as long as the application wants it: it comes back by itself. */
+const NO_WEBSOCKET = "there is no WebSocket here: pass one in the options, such as that of the package ws";
+
+/** A client of a broker. It reconnects by itself until it is closed. */
 export class Carillon extends Events<CarillonEvents> {
   #url: string;
   #options: CarillonOptions;
@@ -31,11 +33,11 @@ export class Carillon extends Events<CarillonEvents> {
   #tokens: TokenKeeper;
   #backoff = new Backoff();
   #refusals = 0;
-  #pace = 1;
+  #rate = 1;
   #attempt = 0;
   #attemptedAt = 0;
   #retry: ReturnType<typeof setTimeout> | undefined;
-  #mayHurry = false;
+  #canSkipWait = false;
   #endReason: EndReason | undefined;
   #closing: Promise<void> | undefined;
   #onClosed: ((closeCode?: number, message?: string) => void) | undefined;
@@ -66,11 +68,11 @@ export class Carillon extends Events<CarillonEvents> {
   }
 
   /**
-   * Hears an event, from when the node has registered it until {@link Subscription.unsubscribe}. `T` is what the
-   * application knows of the event data; it is not checked. Throws when the condition can't be written as JSON.
+   * Subscribes to an event until {@link Subscription.unsubscribe}. Notifications arrive from the event `registered` on.
+   * `T` is the type that the application expects; it is not checked. Throws if the condition cannot be written as JSON.
    */
   subscribe<T = unknown>(event: string, options: SubscriptionOptions = {}): Subscription<T> {
-    const remove = (which: Subscription<any>) => this.#registrations.remove(which, "unsubscribed");
+    const remove = (ended: Subscription<any>) => this.#registrations.remove(ended, "unsubscribed");
     const subscription = new Subscription<T>(event, options, remove);
     const { signal } = options;
     if (this.#endReason || signal?.aborted) {
@@ -88,16 +90,16 @@ export class Carillon extends Events<CarillonEvents> {
     return subscription;
   }
 
-  /** Ends all subscriptions and the connection. Resolves when the node has said goodbye, or has not for 5 s. */
+  /** Ends all subscriptions and the connection. Resolves after the close handshake, or after 5 s. */
   close(): Promise<void> {
     if (this.#closing) return this.#closing;
     let resolve: () => void;
-    this.#closing = new Promise((done) => (resolve = done)); // there before a listener of the end asks for it
+    this.#closing = new Promise((done) => (resolve = done)); // set first: a listener may call close() again
     const session = this.#session;
     this.#session = undefined;
     this.#finish("closed");
     this.#onClosed = (closeCode = 1000, message = "closed by the application") => {
-      this.#become({ status: "disconnected", reason: { closeCode, message }, willRetry: false });
+      this.#setState({ status: "disconnected", reason: { closeCode, message }, willRetry: false });
       this.forgetListeners();
       resolve();
     };
@@ -110,21 +112,21 @@ export class Carillon extends Events<CarillonEvents> {
     const attempt = ++this.#attempt;
     const isCurrent = () => attempt === this.#attempt && !this.#endReason;
     this.#attemptedAt = Date.now();
-    this.#become({ status: "connecting" });
+    this.#setState({ status: "connecting" });
     const Socket = this.#options.WebSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
     if (!Socket) await undefined; // the application can add its listeners first
     if (!isCurrent()) return; // a listener closed it
-    if (!Socket) return this.#stopWith(1006, "NO_WEBSOCKET", "there is no WebSocket here: pass one in the options, such as that of the package ws");
+    if (!Socket) return this.#stopWith(1006, "NO_WEBSOCKET", NO_WEBSOCKET);
     let tokens: Tokens | null;
     try {
       tokens = await this.#tokens.current();
     } catch (cause) {
       const error = cause instanceof CarillonError ? cause : tokensFailed(cause);
-      if (isCurrent()) this.#comeBack({ closeCode: 4401, message: error.message, error }, this.#backoff.next());
+      if (isCurrent()) this.#reconnectAfter({ closeCode: 4401, message: error.message, error }, this.#backoff.next());
       return;
     }
     if (!isCurrent()) return;
-    if (!tokens) return this.#stopWith(4401, "NO_TOKENS", "tokens() gave none");
+    if (!tokens) return this.#stopWith(4401, "NO_TOKENS", "tokens() returned none");
     this.#session = this.#openSession(Socket, tokens);
   }
 
@@ -134,15 +136,15 @@ export class Carillon extends Events<CarillonEvents> {
     const session: Session = new Session(open, parse, {
       onConnected: (sessionId, node) => {
         if (this.#endReason) return;
-        this.#become({ status: "connected", sessionId, node });
-        if (this.#session !== session) return; // a listener has closed it
+        this.#setState({ status: "connected", sessionId, node });
+        if (this.#session !== session) return; // a listener closed it
         this.#registrations.onConnected(session);
         this.#tokens.onConnected(session);
       },
       onMessage: (message, text) => this.#onMessage(message, text),
       onProblem: (error) => this.emit("problem", error),
       onEnd: (end) => this.#onEnd(end),
-    }, this.#pace);
+    }, this.#rate);
     return session;
   }
 
@@ -151,50 +153,51 @@ export class Carillon extends Events<CarillonEvents> {
     else if (type === "GAP") this.#registrations.onGap(response);
   }
 
-  #onEnd({ code, reason, error, lasted, retryAfter }: SessionEnd): void {
+  #onEnd({ code, reason, error, duration, retryAfter }: SessionEnd): void {
     this.#session = undefined;
     if (this.#endReason) return this.#onClosed?.(code, reason || undefined);
-    if (lasted >= STEADY_MS) {
+    if (duration >= STABLE_MS) {
       this.#backoff.reset();
       this.#refusals = 0;
     }
-    const why: DisconnectReason = { closeCode: code, message: reason || error?.message || "the connection broke" };
-    if (error) why.error = error;
-    // What no socket takes is a token: no subprotocol has its characters.
-    const verdict = error?.code === "SOCKET_FAILED" ? "tokens" : verdictOf(code);
-    if (verdict === "tokens") {
+    const message = reason || error?.message || "the connection broke";
+    const disconnect: DisconnectReason = { closeCode: code, message };
+    if (error) disconnect.error = error;
+    // A WebSocket throws if a token has characters that a subprotocol cannot have.
+    const reaction = error?.code === "SOCKET_FAILED" ? "tokens" : reactionTo(code);
+    if (reaction === "tokens") {
       this.#tokens.forget();
       this.#refusals++;
     }
-    if (verdict === "stop" || this.#refusals >= MOST_REFUSALS) return this.#stop(why);
-    this.#registrations.onAway();
-    this.#tokens.onAway();
-    if (verdict === "slower") {
+    if (reaction === "stop" || this.#refusals >= MAX_REFUSALS) return this.#stop(disconnect);
+    this.#registrations.onDisconnected();
+    this.#tokens.onDisconnected();
+    if (reaction === "slower") {
       this.#backoff.slower();
-      this.#pace = Math.max(this.#pace / 2, 0.1);
+      this.#rate = Math.max(this.#rate / 2, 0.1);
     }
-    if (retryAfter !== undefined) return this.#comeBack(why, spread(retryAfter), false);
-    const isFirstRefusal = verdict === "tokens" && this.#refusals === 1;
-    this.#comeBack(why, isFirstRefusal ? 0 : this.#backoff.next(), verdict !== "slower");
+    if (retryAfter !== undefined) return this.#reconnectAfter(disconnect, spread(retryAfter), false);
+    const isFirstRefusal = reaction === "tokens" && this.#refusals === 1;
+    this.#reconnectAfter(disconnect, isFirstRefusal ? 0 : this.#backoff.next(), reaction !== "slower");
   }
 
-  #comeBack(reason: DisconnectReason, wait: number, mayHurry = true): void {
-    if (this.#endReason) return; // a listener has closed it
-    this.#mayHurry = mayHurry;
+  #reconnectAfter(reason: DisconnectReason, wait: number, canSkipWait = true): void {
+    if (this.#endReason) return; // a listener closed it
+    this.#canSkipWait = canSkipWait;
     this.#retry = setTimeout(() => void this.#open(), wait);
-    this.#become({ status: "disconnected", reason, willRetry: true, retryAt: Date.now() + wait });
+    this.#setState({ status: "disconnected", reason, willRetry: true, retryAt: Date.now() + wait });
   }
 
   /**
-   * The page is seen again or online again: a wait ends, a connection is doubted, and clocks may have gone on. An attempt
-   * that began without a network may hang in it.
+   * The page is visible or online again. Renews tokens that are due by now, probes an open connection, and skips a
+   * wait. An attempt that started offline may hang, so it starts again once the browser is online.
    */
   #onAwake(isOnline: boolean): void {
     this.#tokens.check();
     const { status } = this.#state;
     if (status === "connected") return this.#session?.probe();
-    const mayOpen = status === "connecting" ? isOnline : this.#mayHurry;
-    if (!mayOpen || Date.now() - this.#attemptedAt < LEAST_PAUSE_MS) return;
+    const mayOpen = status === "connecting" ? isOnline : this.#canSkipWait;
+    if (!mayOpen || Date.now() - this.#attemptedAt < MIN_PAUSE_MS) return;
     clearTimeout(this.#retry);
     this.#session?.abandon();
     this.#session = undefined;
@@ -205,11 +208,11 @@ export class Carillon extends Events<CarillonEvents> {
     this.#stop({ closeCode, message, error: new CarillonError(code, message) });
   }
 
-  /** It is over without the application's doing. */
+  /** Stops the client for another reason than `close()`. */
   #stop(reason: DisconnectReason): void {
     this.#closing = Promise.resolve();
     this.#finish("stopped");
-    this.#become({ status: "disconnected", reason, willRetry: false });
+    this.#setState({ status: "disconnected", reason, willRetry: false });
     this.forgetListeners();
   }
 
@@ -221,7 +224,7 @@ export class Carillon extends Events<CarillonEvents> {
     this.#registrations.endAll(reason);
   }
 
-  #become(state: ConnectionState): void {
+  #setState(state: ConnectionState): void {
     if (this.#state.status === "connecting" && state.status === "connecting") return;
     this.#state = state;
     this.emit("state", state);
@@ -231,7 +234,7 @@ export class Carillon extends Events<CarillonEvents> {
   }
 }
 
-/** A wait that a node named, up to a fifth longer: it may have named it to many. */
+/** The wait that a node named, up to a fifth longer, because it may have named the same one to many clients. */
 function spread(wait: number): number {
-  return Math.max(wait, LEAST_PAUSE_MS) * (1 + Math.random() / 5);
+  return Math.max(wait, MIN_PAUSE_MS) * (1 + Math.random() / 5);
 }

@@ -1,29 +1,29 @@
 /**
- * What a close code asks of a client (docs/protocol.md §7): to stay away, to come back, to come back slower, or to come
- * back with new tokens.
+ * What a client does after a close code (docs/protocol.md §7): stop, reconnect, reconnect later and send less, or
+ * reconnect with new tokens.
  *
  * @internal
  */
-export type Verdict = "stop" | "retry" | "slower" | "tokens";
+export type Reaction = "stop" | "retry" | "slower" | "tokens";
 
-const VERDICTS: Record<number, Verdict> = {
-  1000: "stop", // goodbye
-  1002: "stop", // broken frame: mend the client, as with the next three
+const REACTIONS: Record<number, Reaction> = {
+  1000: "stop", // closed normally
+  1002: "stop", // protocol error: a bug of the client, as are the next three
   1003: "stop", // binary frame
   1007: "stop", // not UTF-8
   1009: "stop", // message too long
-  4401: "tokens", // token bad or expired
+  4401: "tokens", // token invalid or expired
   4403: "stop", // ended by an administrator or by the application
   4429: "slower", // too many messages
 };
 
 /** @internal */
-export function verdictOf(closeCode: number): Verdict {
-  return VERDICTS[closeCode] ?? "retry";
+export function reactionTo(closeCode: number): Reaction {
+  return REACTIONS[closeCode] ?? "retry";
 }
 
-/** The longest wait that a node may ask for, in milliseconds: a typing error must not keep a client away for good. */
-const LONGEST_HINT = 3_600_000;
+/** The longest wait that a node may ask for, in milliseconds. A typing error must not stop a client for good. */
+const MAX_RETRY_AFTER = 3_600_000;
 
 /**
  * The wait that a `Retry-After` header in seconds asks for, in milliseconds.
@@ -32,7 +32,7 @@ const LONGEST_HINT = 3_600_000;
  */
 export function retryAfter(header: string | null | undefined): number | undefined {
   const seconds = header ? Number(header) : NaN;
-  return seconds >= 0 ? Math.min(seconds * 1000, LONGEST_HINT) : undefined;
+  return seconds >= 0 ? Math.min(seconds * 1000, MAX_RETRY_AFTER) : undefined;
 }
 
 /**

@@ -3,13 +3,13 @@ import type { WebSocketConstructor } from "./socket.js";
 import type { TokenSource } from "./tokens.js";
 
 export interface CarillonOptions {
-  /** Fetches both tokens. Called at the first connection, before they end, and when the node does not take them. */
+  /** Fetches both tokens. Called for the first connection, before they expire, and when the node refuses them. */
   tokens: TokenSource;
-  /** What makes WebSockets, where there is no global one: the default export of the package `ws` in Node 20. */
+  /** The WebSocket class, if there is no global one: the default export of the package `ws` in Node 20. */
   WebSocket?: WebSocketConstructor;
-  /** Sends the tokens in headers instead of subprotocols: with the package `ws` only. */
+  /** Sends the tokens in headers instead of subprotocols. Works with the package `ws` only. */
   headers?: boolean;
-  /** Parses messages in place of `JSON.parse`, such as one that keeps all digits of numbers. */
+  /** Parses messages instead of `JSON.parse`. Use one that keeps all digits of numbers if you need them. */
   parse?: (text: string) => unknown;
   /** Closes the client. */
   signal?: AbortSignal;
@@ -17,11 +17,11 @@ export interface CarillonOptions {
 
 /** Why there is no connection. */
 export interface DisconnectReason {
-  /** The close code; 1006 where there was no goodbye. */
+  /** The close code; 1006 if the connection broke without a close frame. */
   closeCode: number;
-  /** What the node, or this client, says of it. */
+  /** The cause, in the words of the node or of this client. */
   message: string;
-  /** The refusal of the tokens, or what `tokens()` threw. */
+  /** The error, if there is one: refused tokens, a failure of `tokens()`, a WebSocket that could not be opened. */
   error?: CarillonError;
 }
 
@@ -31,9 +31,9 @@ export type ConnectionState =
   | {
       readonly status: "disconnected";
       readonly reason: DisconnectReason;
-      /** `false`: it is over, make a new client. */
+      /** `false`: the client has stopped. Create a new one. */
       readonly willRetry: boolean;
-      /** When it is tried again at the latest, in milliseconds since 1970. */
+      /** The latest time of the next attempt, in milliseconds since 1970. */
       readonly retryAt?: number;
     };
 
@@ -43,6 +43,6 @@ export interface CarillonEvents {
   connecting: () => void;
   connected: (session: { sessionId: string; node: string }) => void;
   disconnected: (reason: DisconnectReason, willRetry: boolean) => void;
-  /** Trouble that the connection outlives, such as tokens that could not be renewed yet. */
+  /** An error that does not end the connection, such as a renewal of tokens that failed. */
   problem: (error: CarillonError) => void;
 }

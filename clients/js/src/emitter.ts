@@ -4,29 +4,34 @@ import type { ErrorBody } from "./errors.js";
 import { claimsOf } from "./tokens.js";
 import { batches } from "./wire.js";
 
-/** What one call carries: the node's `limits.emit_batch`, and its `limits.emit_bytes` with the brackets around. */
+/** Maximum emits per call: the node's `limits.emit_batch`. */
 const BATCH = 1_000;
+
+/** Maximum bytes per call: the node's `limits.emit_bytes`, less the brackets. */
 const BATCH_BYTES = 262_000;
 
 export interface EmitterOptions {
-  /** The API token, with the scope `emit`; or a function that gives one for each call. */
+  /** The API token, with the scope `emit`, or a function that returns one for each call. */
   token: string | (() => string | Promise<string>);
-  /** The project; without it, that of the token. */
+  /** The project. Default: the project of the token. */
   project?: string;
-  /** How long one try may take, the token's fetching included, in milliseconds. 10,000 without it. */
+  /** Maximum time for one attempt, with the fetching of the token, in milliseconds. Default: 10,000. */
   timeout?: number;
-  /** How often a call is tried again. 4 without it. */
+  /** Maximum retries of a call. Default: 4. */
   retries?: number;
-  /** The longest wait that a node may ask for, in milliseconds; past it the call fails. 30,000 without it. */
+  /** The longest wait that a node may ask for, in milliseconds. If it is longer, the call fails. Default: 30,000. */
   longestWait?: number;
-  /** What makes requests in place of the global `fetch`. */
+  /** Used instead of the global `fetch`. */
   fetch?: typeof fetch;
 }
 
 export interface EmitOptions {
-  /** The same key again is not told again. A call without one gets one of its own, so that its retries are safe. */
+  /**
+   * An emit with the same key is not delivered again. Without a key, each call gets a random one, so its retries are
+   * safe.
+   */
   idempotencyKey?: string;
-  /** Gives up. */
+  /** Aborts the call. */
   signal?: AbortSignal;
 }
 
@@ -37,24 +42,24 @@ export interface Emit {
   idempotencyKey?: string;
 }
 
-/** An emit that the broker has taken. */
+/** An emit that the broker accepted. */
 export interface Emitted {
   id: string;
-  /** Whether an emit with the same key was taken before; this one was not told. */
+  /** Whether an emit with the same key was accepted before. Then this one was not delivered. */
   duplicate: boolean;
   epoch?: string;
   offset?: number;
 }
 
-/** An emit that the broker has not taken, or may not have. */
+/** An emit that the broker refused, or that it may not have received. */
 export class EmitError extends Error {
   override readonly name = "EmitError";
 
   constructor(
-    /** One of the protocol's error codes; `NO_ANSWER` where none came. */
+    /** An error code of the protocol, or `NO_ANSWER`. */
     readonly code: string,
     message: string,
-    /** The HTTP status; 0 where no answer came. With 0 and with 504 `OUTCOME_UNKNOWN` the event may have been published. */
+    /** The HTTP status; 0 without an answer. After 0 and 504 `OUTCOME_UNKNOWN` the event may have been published. */
     readonly status: number,
     options?: { cause?: unknown },
   ) {
@@ -62,7 +67,7 @@ export class EmitError extends Error {
   }
 }
 
-/** What became of one emit of a batch. */
+/** The result of one emit of a batch. */
 export type EmitResult = Emitted | EmitError;
 
 interface Answer {
@@ -77,18 +82,18 @@ interface Item {
   result?: EmitResult;
 }
 
-/** Emits events from a backend. Keep one for all calls: connections are reused. */
+/** Emits events from a backend. Use one emitter for all calls: it reuses connections. */
 export class Emitter {
   #url: string;
   #options: EmitterOptions;
 
-  /** `url` is that of the broker: `https://…`. */
+  /** `url` is the broker's address: `https://…`. */
   constructor(url: string | URL, options: EmitterOptions) {
     this.#url = new URL(url).href.replace(/^ws/, "http").replace(/\/$/, "");
     this.#options = options;
   }
 
-  /** Tells an event's subscribers one piece of JSON. Throws an {@link EmitError}. */
+  /** Emits an event. `data` is any JSON value. Throws an {@link EmitError}. */
   async emit(name: string, data: unknown, options: EmitOptions = {}): Promise<Emitted> {
     const item = itemOf({ name, data, idempotencyKey: options.idempotencyKey });
     await this.#send([item], options.signal);
@@ -97,34 +102,36 @@ export class Emitter {
   }
 
   /**
-   * Emits many, in as few calls as their size allows. One result each, in order: a bad one does not spoil the others. They
-   * are told in order, but for one that had to be tried again.
+   * Emits many events, in as few calls as their size allows. Returns one result per emit, in order; a refused one does
+   * not affect the others. They are published in order, except for retried ones.
    */
   async emitAll(emits: Iterable<Emit>, options: { signal?: AbortSignal } = {}): Promise<EmitResult[]> {
     const items = Array.from(emits, itemOf);
-    for (const batch of batches(items, ({ body }) => body, BATCH, BATCH_BYTES)) await this.#send(batch, options.signal);
+    for (const batch of batches(items, ({ body }) => body, BATCH, BATCH_BYTES)) {
+      await this.#send(batch, options.signal);
+    }
     return items.map(({ result }) => result!);
   }
 
-  /** Sends until each item has a result that another try would not mend. */
+  /** Sends until no item has an error that a retry may solve. */
   async #send(items: Item[], signal: AbortSignal | undefined): Promise<void> {
     const { retries = 4, longestWait = 30_000 } = this.#options;
     const backoff = new Backoff();
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
-      const wait = await this.#try(items, signal);
-      items = items.filter(({ result }) => isWorthARetry(result));
+      const wait = await this.#attempt(items, signal);
+      items = items.filter(({ result }) => canRetry(result));
       if (!items.length || attempt >= retries || (wait ?? 0) > longestWait) return;
       await pause(wait ?? backoff.next() / 5, signal);
     }
   }
 
-  /** One request. Gives the wait that the node asks for. */
-  async #try(items: Item[], signal: AbortSignal | undefined): Promise<number | undefined> {
+  /** One request. Returns the wait that the node asks for, in milliseconds. */
+  async #attempt(items: Item[], signal: AbortSignal | undefined): Promise<number | undefined> {
     const { token, timeout = 10_000 } = this.#options;
-    const late = AbortSignal.timeout(timeout);
-    const stop = signal ? AbortSignal.any([signal, late]) : late;
-    const api = typeof token === "string" ? token : await beforeStop(stop, token());
+    const deadline = AbortSignal.timeout(timeout);
+    const stop = signal ? AbortSignal.any([signal, deadline]) : deadline;
+    const api = typeof token === "string" ? token : await beforeAbort(stop, token());
     const url = this.#urlFor(api);
     try {
       const response = await (this.#options.fetch ?? fetch)(url, {
@@ -155,8 +162,9 @@ export class Emitter {
 
 function itemOf({ name, data, idempotencyKey = crypto.randomUUID() }: Emit): Item {
   const eventData = JSON.stringify(data) as string | undefined;
-  if (eventData === undefined) throw new TypeError("event data must be what JSON can say");
-  return { body: `{"name":${JSON.stringify(name)},"eventData":${eventData},"idempotencyKey":${JSON.stringify(idempotencyKey)}}` };
+  if (eventData === undefined) throw new TypeError("event data must be a JSON value");
+  const key = JSON.stringify(idempotencyKey);
+  return { body: `{"name":${JSON.stringify(name)},"eventData":${eventData},"idempotencyKey":${key}}` };
 }
 
 function resultOf({ statusCode, data, duplicate, errors }: Answer, status: number): EmitResult {
@@ -165,7 +173,7 @@ function resultOf({ statusCode, data, duplicate, errors }: Answer, status: numbe
   return new EmitError(code, message, statusCode || status);
 }
 
-/** An answer's JSON; nothing of what is none, such as the page of a proxy: then the HTTP status speaks. */
+/** The JSON of an answer. An answer that is not JSON, such as a proxy's page, has only its HTTP status. */
 function answerOf(text: string): Answer | Answer[] {
   try {
     return Object(JSON.parse(text)) as Answer | Answer[];
@@ -175,15 +183,15 @@ function answerOf(text: string): Answer | Answer[] {
 }
 
 /**
- * Whether another try can succeed: over a rate, a failure behind the endpoint, or no answer at all. After 504 and 0 the event
- * may have been published; every item has an idempotency key, so that the second try does not deliver it twice.
+ * Whether a retry can succeed: too many requests, a failure behind the endpoint, or no answer. After 504 and 0 the
+ * event may have been published. Every item has an idempotency key, so a retry does not deliver it twice.
  */
-function isWorthARetry(result: EmitResult | undefined): boolean {
+function canRetry(result: EmitResult | undefined): boolean {
   return result instanceof EmitError && [0, 429, 502, 503, 504].includes(result.status);
 }
 
-/** What a promise gives, unless it takes too long. */
-function beforeStop<T>(stop: AbortSignal, promise: T | Promise<T>): Promise<T> {
+/** The result of a promise, or a rejection if `stop` aborts first. */
+function beforeAbort<T>(stop: AbortSignal, promise: T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     stop.addEventListener("abort", () => reject(stop.reason), { once: true });
     Promise.resolve(promise).then(resolve, reject);

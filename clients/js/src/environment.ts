@@ -1,6 +1,6 @@
-/** What a browser tells of itself: it is online again, or the page is seen again. Node tells nothing. */
+/** Calls back when the browser is online again, or when the page is visible again. Does nothing in Node. */
 export function watchEnvironment(onAwake: (isOnline: boolean) => void): () => void {
-  const scope = globalThis as { addEventListener?: typeof addEventListener; removeEventListener?: typeof removeEventListener };
+  const scope = globalThis as Partial<Pick<typeof globalThis, "addEventListener" | "removeEventListener">>;
   const page = typeof document === "undefined" ? undefined : document;
   const onOnline = () => onAwake(true);
   const onVisible = () => {

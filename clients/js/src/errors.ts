@@ -1,9 +1,9 @@
-/** An error of the node, or of this client. Decide by `code`, show `message`. */
+/** An error of the node or of this client. Use `code` in programs and `message` for people. */
 export class CarillonError extends Error {
   override readonly name = "CarillonError";
 
   constructor(
-    /** One of the protocol's error codes, or one of this client's own: see the README. */
+    /** An error code of the protocol, or one of this client: see the README. */
     readonly code: string,
     message: string,
     options?: { cause?: unknown },
@@ -12,13 +12,13 @@ export class CarillonError extends Error {
   }
 }
 
-/** How an error stands on the wire. */
+/** An error on the wire. */
 export interface ErrorBody {
   code: string;
   message: string;
 }
 
-/** @internal The first of the errors of an answer. */
+/** @internal The first error of an answer. */
 export function firstError(errors: readonly ErrorBody[]): CarillonError {
   const { code, message } = errors[0] ?? { code: "UNKNOWN", message: "the node named no error" };
   return new CarillonError(code, message);

@@ -1,11 +1,13 @@
-/** Listeners by the name of what they hear. */
+/** Listener types by event name. */
 export type Listeners<E> = { [K in keyof E]: (...args: never[]) => void };
 
-/** What has typed events. */
+/** A base class with typed events. */
 export abstract class Events<E extends Listeners<E>> {
   #listeners = new Map<keyof E, Set<E[keyof E]>>();
 
-  /** Calls `listener` at every `name` from now on. Gives a function that ends this. The same listener counts once. */
+  /**
+   * Calls `listener` at every event `name`. Returns a function that removes it. The same listener is added once only.
+   */
   on<K extends keyof E>(name: K, listener: E[K]): () => void {
     let listeners = this.#listeners.get(name);
     if (!listeners) this.#listeners.set(name, (listeners = new Set()));
@@ -13,16 +15,16 @@ export abstract class Events<E extends Listeners<E>> {
     return () => this.off(name, listener);
   }
 
-  /** Undoes {@link on}. */
+  /** Removes a listener. */
   off<K extends keyof E>(name: K, listener: E[K]): void {
     this.#listeners.get(name)?.delete(listener);
   }
 
-  /** @internal A listener that throws spoils neither the others nor this client: its error is reported as uncaught. */
+  /** @internal If a listener throws, the error is reported as uncaught, and the other listeners are still called. */
   emit<K extends keyof E>(name: K, ...args: Parameters<E[K]>): void {
     for (const listener of [...(this.#listeners.get(name) ?? [])]) {
       try {
-        // One before it may have taken it off.
+        // An earlier listener may have removed this one.
         if (this.#listeners.get(name)?.has(listener)) listener(...args);
       } catch (error) {
         reportUncaught(error);

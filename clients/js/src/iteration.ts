@@ -1,14 +1,14 @@
-/** Notifications on their way to a `for await` loop. */
+/** The notifications buffered for a `for await` loop. */
 export class Iteration<T> implements AsyncIterableIterator<T> {
-  #kept: T[] = [];
+  #buffer: T[] = [];
   #readers: { resolve: (result: IteratorResult<T>) => void; reject: (error: unknown) => void }[] = [];
   #isOver = false;
   #error: Error | undefined;
   #overflowed = false;
 
   constructor(
-    private most: number,
-    /** Called at the first notification dropped since the reader had caught up. */
+    private limit: number,
+    /** Called at the first dropped notification since the reader last caught up. */
     private onOverflow: () => void,
     private onFinish: () => void,
   ) {}
@@ -16,14 +16,14 @@ export class Iteration<T> implements AsyncIterableIterator<T> {
   push(value: T): void {
     const reader = this.#readers.shift();
     if (reader) return reader.resolve({ value, done: false });
-    this.#kept.push(value);
-    if (this.#kept.length <= this.most) return;
-    this.#kept.shift();
+    this.#buffer.push(value);
+    if (this.#buffer.length <= this.limit) return;
+    this.#buffer.shift();
     if (!this.#overflowed) this.onOverflow();
     this.#overflowed = true;
   }
 
-  /** No more comes. What is kept can still be read, then the error is thrown. */
+  /** Ends the iteration. Buffered notifications can still be read, then the error is thrown. */
   finish(error?: Error): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -34,15 +34,15 @@ export class Iteration<T> implements AsyncIterableIterator<T> {
 
   next(): Promise<IteratorResult<T>> {
     return new Promise((resolve, reject) => {
-      if (this.#kept.length) resolve({ value: this.#kept.shift()!, done: false });
+      if (this.#buffer.length) resolve({ value: this.#buffer.shift()!, done: false });
       else if (this.#isOver) this.#settle(resolve, reject);
       else this.#readers.push({ resolve, reject });
-      if (!this.#kept.length) this.#overflowed = false;
+      if (!this.#buffer.length) this.#overflowed = false;
     });
   }
 
   async return(): Promise<IteratorResult<T>> {
-    this.#kept = [];
+    this.#buffer = [];
     this.finish();
     return { value: undefined, done: true };
   }
@@ -53,7 +53,7 @@ export class Iteration<T> implements AsyncIterableIterator<T> {
 
   #settle(resolve: (result: IteratorResult<T>) => void, reject: (error: unknown) => void): void {
     const error = this.#error;
-    this.#error = undefined; // thrown once, as a generator does
+    this.#error = undefined; // a generator, too, throws once
     if (error) reject(error);
     else resolve({ value: undefined, done: true });
   }

@@ -1,11 +1,11 @@
-/** Hooks for React 18 and later. A client made by another copy of this package will do: only types are imported. */
+/** Hooks for React 18 and later. They import only types, so a client from another copy of this package works too. */
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import type { Carillon } from "./carillon.js";
 import type { ConnectionState } from "./connection_state.js";
 import type { CarillonError } from "./errors.js";
 import type { NotificationMeta, SubscriptionOptions, SubscriptionState } from "./subscription.js";
 
-/** The state of a client's connection; `undefined` as long as there is no client. */
+/** The state of a client's connection; `undefined` while there is no client. */
 export function useConnection(carillon: Carillon | null | undefined): ConnectionState | undefined {
   const subscribe = useCallback((onChange: () => void) => carillon?.on("state", onChange) ?? (() => {}), [carillon]);
   const state = () => carillon?.state;
@@ -13,15 +13,15 @@ export function useConnection(carillon: Carillon | null | undefined): Connection
 }
 
 export interface UseSubscriptionOptions<T> extends Pick<SubscriptionOptions, "condition" | "select" | "getEventData"> {
-  /** `false` does not subscribe yet, or no longer. */
+  /** `false`: do not subscribe, or unsubscribe. */
   enabled?: boolean;
-  /** Called with every notification, also with those between two renderings. */
+  /** Called for every notification, also for those between two renderings. */
   onNotification?: (data: T, meta: NotificationMeta) => void;
   /** Called when notifications may have been missed: fetch your state again. */
   onGap?: (reason: string) => void;
 }
 
-/** What a component sees of its subscription. */
+/** The state of a component's subscription. */
 export interface SubscriptionView<T> {
   state: SubscriptionState;
   /** The event data of the last notification. */
@@ -29,15 +29,23 @@ export interface SubscriptionView<T> {
   meta: NotificationMeta | undefined;
   /** Why it was refused. */
   error: CarillonError | undefined;
-  /** How often notifications may have been missed: a dependency of the effect that fetches your state. */
+  /**
+   * How many times notifications may have been missed. Use it as a dependency of the effect that fetches your state.
+   */
   gaps: number;
 }
 
-const NOTHING: SubscriptionView<never> = { state: "registering", data: undefined, meta: undefined, error: undefined, gaps: 0 };
+const INITIAL_VIEW: SubscriptionView<never> = {
+  state: "registering",
+  data: undefined,
+  meta: undefined,
+  error: undefined,
+  gaps: 0,
+};
 
 /**
- * Hears an event for as long as the component is mounted. Subscribes anew when the event, the condition or the selection
- * changes by value: they may be written in place. Without a client it waits for one.
+ * Subscribes to an event while the component is mounted. Subscribes again when the event, the condition or the
+ * selection changes by value, so they can be written inline. Without a client it waits for one.
  */
 export function useSubscription<T = unknown>(
   carillon: Carillon | null | undefined,
@@ -45,17 +53,17 @@ export function useSubscription<T = unknown>(
   options: UseSubscriptionOptions<T> = {},
 ): SubscriptionView<T> {
   const { condition, select, getEventData, enabled = true } = options;
-  const wish = JSON.stringify([event, { condition, select, getEventData }]);
-  const [view, setView] = useState<SubscriptionView<T>>(NOTHING);
+  const wanted = JSON.stringify([event, { condition, select, getEventData }]);
+  const [view, setView] = useState<SubscriptionView<T>>(INITIAL_VIEW);
   const latest = useRef(options);
   useEffect(() => {
     latest.current = options;
   });
   useEffect(() => {
-    setView(NOTHING);
+    setView(INITIAL_VIEW);
     if (!carillon || !enabled) return;
-    const [name, what] = JSON.parse(wish) as [string, SubscriptionOptions];
-    const subscription = carillon.subscribe<T>(name, what);
+    const [name, subscriptionOptions] = JSON.parse(wanted) as [string, SubscriptionOptions];
+    const subscription = carillon.subscribe<T>(name, subscriptionOptions);
     const update = (part: Partial<SubscriptionView<T>>) => setView((view) => ({ ...view, ...part }));
     const onState = () => update({ state: subscription.state, error: subscription.error });
     for (const name of ["registering", "registered", "refused", "ended"] as const) subscription.on(name, onState);
@@ -69,6 +77,6 @@ export function useSubscription<T = unknown>(
     });
     onState();
     return () => void subscription.unsubscribe();
-  }, [carillon, wish, enabled]);
+  }, [carillon, wanted, enabled]);
   return view;
 }

@@ -1,6 +1,6 @@
 /**
- * The subscriptions of a client, and how they stand with the session of the hour: what is new or left is told to the node
- * in few messages, what it answers finds its subscription.
+ * The subscriptions of a client. Registers and unregisters them in the current session, with few messages, and passes
+ * answers and notifications to their subscription.
  */
 import { Backoff } from "./backoff.js";
 import { CarillonError } from "./errors.js";
@@ -10,15 +10,17 @@ import { batches, byteLength, MESSAGE_BYTES, type AnsweredEntry, type EntryLists
 
 type Any = Subscription<any>;
 
+const NO_RESULT = { code: "UNKNOWN", message: "the node did not answer for this subscription" };
+
 export class Registrations {
   #all = new Set<Any>();
-  /** Those that the session does not know yet. */
-  #fresh = new Set<Any>();
+  /** Those that are not registered in the session yet. */
+  #unregistered = new Set<Any>();
   #byEventId = new Map<string, Any>();
-  /** Ids to take back, and who waits for it. */
-  #leaving = new Map<string, () => void>();
-  /** Those that were left while the node was being asked for them. */
-  #leavingUnanswered = new Map<Any, () => void>();
+  /** Ids to unregister, each with the callback for the answer. */
+  #ended = new Map<string, () => void>();
+  /** Those that ended before the node answered their REGISTER. */
+  #endedUnanswered = new Map<Any, () => void>();
   #session: Session | undefined;
   #isFlushing = false;
   #backoff = new Backoff();
@@ -26,43 +28,43 @@ export class Registrations {
 
   add(subscription: Any): void {
     this.#all.add(subscription);
-    this.#fresh.add(subscription);
+    this.#unregistered.add(subscription);
     this.#flushSoon();
   }
 
-  /** Ends a subscription. Resolves when the node knows, or need not know. */
+  /** Ends a subscription. Resolves when the node has answered, or at once if the node need not know. */
   remove(subscription: Any, reason: EndReason): Promise<void> {
     return new Promise((resolve) => {
       const wasThere = this.#all.delete(subscription);
-      const isUnknown = this.#fresh.delete(subscription) || !this.#session;
+      const isUnknown = this.#unregistered.delete(subscription) || !this.#session;
       subscription.onEnded(reason);
       if (!wasThere || isUnknown) return resolve();
-      if (subscription.eventId === undefined) return void this.#leavingUnanswered.set(subscription, resolve);
+      if (subscription.eventId === undefined) return void this.#endedUnanswered.set(subscription, resolve);
       this.#byEventId.delete(subscription.eventId);
-      this.#leaving.set(subscription.eventId, resolve);
+      this.#ended.set(subscription.eventId, resolve);
       this.#flushSoon();
     });
   }
 
-  /** A session has come: it is told everything. */
+  /** Registers all subscriptions in a new session. */
   onConnected(session: Session): void {
     this.#session = session;
-    this.#fresh = new Set(this.#all);
+    this.#unregistered = new Set(this.#all);
     this.#backoff.reset();
     this.#flushSoon();
   }
 
-  /** The session has ended, and all that it knew. */
-  onAway(): void {
-    const told = [...this.#byEventId.values()];
+  /** Forgets the ids of a session that has ended. */
+  onDisconnected(): void {
+    const registered = [...this.#byEventId.values()];
     this.#forgetSession();
-    for (const subscription of told) subscription.onAway();
+    for (const subscription of registered) subscription.onDisconnected();
   }
 
   endAll(reason: EndReason): void {
     const all = [...this.#all];
     this.#all.clear();
-    this.#fresh.clear();
+    this.#unregistered.clear();
     this.#forgetSession();
     for (const subscription of all) subscription.onEnded(reason);
   }
@@ -72,14 +74,15 @@ export class Registrations {
     clearTimeout(this.#retry);
     this.#retry = undefined;
     this.#byEventId.clear();
-    for (const waiting of [this.#leaving, this.#leavingUnanswered]) {
-      for (const resolve of waiting.values()) resolve();
-      waiting.clear();
+    for (const callbacks of [this.#ended, this.#endedUnanswered]) {
+      for (const resolve of callbacks.values()) resolve();
+      callbacks.clear();
     }
   }
 
   onNotification(response: Record<string, unknown>, text: string): void {
-    const { eventId, eventName, eventData, epoch, offset } = response as unknown as NotificationMeta & Record<string, unknown>;
+    const notification = response as unknown as NotificationMeta & Record<string, unknown>;
+    const { eventId, eventName, eventData, epoch, offset } = notification;
     const meta: NotificationMeta = { event: eventName as string, eventId, text };
     if (epoch !== undefined) Object.assign(meta, { epoch, offset });
     this.#byEventId.get(eventId)?.onNotification(eventData, meta);
@@ -89,7 +92,7 @@ export class Registrations {
     this.#byEventId.get(eventId as string)?.emit("gap", String(reason));
   }
 
-  /** In one turn for all that the application does in its turn. */
+  /** Sends once for all changes that the application makes in one turn. */
   #flushSoon(): void {
     if (this.#isFlushing || !this.#session) return;
     this.#isFlushing = true;
@@ -100,39 +103,40 @@ export class Registrations {
   }
 
   #flush(session: Session): void {
-    const leaving = [...this.#leaving];
-    this.#leaving.clear();
-    for (const batch of batches(leaving, ([eventId]) => entryOfId(eventId))) this.#unregister(session, batch);
-    const fresh = [...this.#fresh].map((subscription) => ({ subscription, entry: entryOf(subscription) }));
-    this.#fresh.clear();
-    for (const batch of batches(fresh, ({ entry }) => entry)) this.#register(session, batch);
+    const ended = [...this.#ended];
+    this.#ended.clear();
+    for (const batch of batches(ended, ([eventId]) => entryOfId(eventId))) this.#unregister(session, batch);
+    const added = [...this.#unregistered].map((subscription) => ({ subscription, entry: entryOf(subscription) }));
+    this.#unregistered.clear();
+    for (const batch of batches(added, ({ entry }) => entry)) this.#register(session, batch);
   }
 
   #register(session: Session, batch: { subscription: Any; entry: string }[]): void {
     if (byteLength(batch[0]!.entry) > MESSAGE_BYTES) {
-      return this.#refuse(batch[0]!.subscription, "PAYLOAD_TOO_LARGE", "condition and select are too long for one message");
+      const message = "condition and select are too long for one message";
+      return this.#refuse(batch[0]!.subscription, "PAYLOAD_TOO_LARGE", message);
     }
     const entries = batch.map(({ entry }, ref) => `{"ref":"${ref}",${entry.slice(1)}`);
-    session.ask("REGISTER", `"onEvents":[${entries}]`, (message) => {
+    session.request("REGISTER", `"onEvents":[${entries}]`, (message) => {
       if (!message) return;
       const { validOnEvents = [], invalidOnEvents = [] } = (message.response ?? {}) as Partial<EntryLists>;
       const failed = message.errors?.[0];
       for (const [ref, { subscription }] of batch.entries()) {
-        if (session !== this.#session) return; // an old one's answer, or a listener has closed the client
-        const isIt = (entry: AnsweredEntry) => entry.ref === String(ref);
-        const valid = validOnEvents.find(isIt);
+        if (session !== this.#session) return; // the answer is for an old session, or a listener closed the client
+        const isAnswer = (entry: AnsweredEntry) => entry.ref === String(ref);
+        const valid = validOnEvents.find(isAnswer);
         if (valid) this.#onValid(subscription, valid);
-        else this.#onInvalid(subscription, invalidOnEvents.find(isIt)?.error ?? failed);
+        else this.#onInvalid(subscription, invalidOnEvents.find(isAnswer)?.error ?? failed);
       }
     });
   }
 
   #onValid(subscription: Any, entry: AnsweredEntry): void {
     const eventId = entry.eventId!;
-    const left = this.#leavingUnanswered.get(subscription);
-    if (left) {
-      this.#leavingUnanswered.delete(subscription);
-      this.#leaving.set(eventId, left);
+    const onEnded = this.#endedUnanswered.get(subscription);
+    if (onEnded) {
+      this.#endedUnanswered.delete(subscription);
+      this.#ended.set(eventId, onEnded);
       return this.#flushSoon();
     }
     this.#byEventId.set(eventId, subscription);
@@ -141,12 +145,12 @@ export class Registrations {
     subscription.onRegistered(eventId, at, entry.recovered);
   }
 
-  #onInvalid(subscription: Any, error = { code: "UNKNOWN", message: "the node did not answer for this subscription" }): void {
-    const left = this.#leavingUnanswered.get(subscription);
-    this.#leavingUnanswered.delete(subscription);
-    if (left) return left();
+  #onInvalid(subscription: Any, error = NO_RESULT): void {
+    const onEnded = this.#endedUnanswered.get(subscription);
+    this.#endedUnanswered.delete(subscription);
+    if (onEnded) return onEnded();
     if (error.code !== "TEMPORARILY_UNAVAILABLE") return this.#refuse(subscription, error.code, error.message);
-    this.#fresh.add(subscription);
+    this.#unregistered.add(subscription);
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined;
       this.#flushSoon();
@@ -160,7 +164,7 @@ export class Registrations {
 
   #unregister(session: Session, batch: [string, () => void][]): void {
     const entries = batch.map(([eventId]) => entryOfId(eventId));
-    session.ask("UNREGISTER", `"onEvents":[${entries}]`, () => {
+    session.request("UNREGISTER", `"onEvents":[${entries}]`, () => {
       for (const [, resolve] of batch) resolve();
     });
   }

@@ -1,44 +1,47 @@
 /**
- * One WebSocket, from its opening to its end: questions and their answers, the pace of messages, and the watch over a
- * peer that may be dead. Knows nothing of subscriptions, nor of what follows its end.
+ * One WebSocket, from its opening to its end: requests and answers, the rate of messages, and the detection of dead
+ * peers. Knows nothing of subscriptions and reconnects.
  */
 import { retryAfter, retryHint } from "./codes.js";
 import { CarillonError, firstError } from "./errors.js";
-import { abandonSocket, hearNodeSocket, type WebSocketLike } from "./socket.js";
+import { abandonSocket, listenToNodeSocket, type WebSocketLike } from "./socket.js";
 import type { NodeMessage } from "./wire.js";
 
-/** How long a socket may take from its opening to CONNECTED, in milliseconds. */
+/** Maximum time from opening a socket to CONNECTED, in milliseconds. */
 const OPEN_MS = 15_000;
 
-/** How long a node may take to answer, in milliseconds; then it is asked whether it is there. */
+/** Maximum time for an answer, in milliseconds. Then the client sends a probe. */
 const ANSWER_MS = 10_000;
 
-/** How late a timer may be before it says nothing about the peer: a page was frozen, and answers wait behind the timer. */
+/**
+ * A timer that is later than this, in milliseconds, says nothing about the peer: the page was frozen, and answers wait
+ * behind it.
+ */
 const LATE_MS = 2_000;
 
-/** How long a node may take to say goodbye, in milliseconds. */
-const GOODBYE_MS = 5_000;
+/** Maximum time for the close handshake, in milliseconds. */
+const CLOSE_MS = 5_000;
 
-/** How many ping intervals of silence raise doubt: as many as the node takes itself. */
+/** Ping intervals without a message after which the client sends a probe. The node uses the same number. */
 const SILENT_INTERVALS = 2.5;
 
-/** Messages that may go out at once, and a second: together below the 50 a second that a node takes. */
-const PACE = 20;
+/** Maximum burst, and maximum messages per second: together below the 50 per second that a node accepts. */
+const RATE = 20;
 
 /** How a session ended. */
 export interface SessionEnd {
   code: number;
   reason: string;
-  /** What the node said of the tokens. */
+  /** The node's error about the tokens. */
   error?: CarillonError;
-  /** How long it was connected, in milliseconds. */
-  lasted: number;
+  /** How long the session was connected, in milliseconds. */
+  duration: number;
   /** The wait that the node asks for, in milliseconds. */
   retryAfter?: number;
 }
 
-/** What a session tells whoever opened it. */
-export interface SessionOwner {
+/** The callbacks of a session. */
+export interface SessionHandlers {
   onConnected(sessionId: string, node: string): void;
   onMessage(message: NodeMessage, text: string): void;
   onProblem(error: CarillonError): void;
@@ -52,31 +55,31 @@ export class Session {
   #isOver = false;
   #connectedAt = 0;
   #pingMs = 0;
-  #heardAt = Date.now();
-  #askedAt = 0;
+  #receivedAt = Date.now();
+  #requestedAt = 0;
   #probedAt = 0;
   #isSecondProbe = false;
   #watch: ReturnType<typeof setTimeout> | undefined;
-  #goodbye: ReturnType<typeof setTimeout> | undefined;
+  #closeTimer: ReturnType<typeof setTimeout> | undefined;
   #answers = new Map<string, Answer>();
   #lastGuid = 0;
-  #waiting: string[] = [];
-  #room: number;
-  #roomAt = Date.now();
-  #drain: ReturnType<typeof setTimeout> | undefined;
+  #queue: string[] = [];
+  #credit: number;
+  #creditAt = Date.now();
+  #sendTimer: ReturnType<typeof setTimeout> | undefined;
   #error: CarillonError | undefined;
   #refusal: Pick<SessionEnd, "code" | "reason" | "retryAfter"> | undefined;
 
   constructor(
     open: () => WebSocketLike,
     private parse: (text: string) => unknown,
-    private owner: SessionOwner,
-    /** What part of the usual number of messages is sent. */
-    private pace = 1,
+    private handlers: SessionHandlers,
+    /** The fraction of the usual message rate. */
+    private rate = 1,
   ) {
-    this.#room = PACE * pace;
+    this.#credit = RATE * rate;
     try {
-      this.#hear((this.#socket = open()));
+      this.#listen((this.#socket = open()));
     } catch (error) {
       this.#error = new CarillonError("SOCKET_FAILED", String(error), { cause: error });
       queueMicrotask(() => this.#end(1006, "the socket could not be opened"));
@@ -84,13 +87,13 @@ export class Session {
     this.#watchAfter(OPEN_MS);
   }
 
-  #hear(socket: WebSocketLike): void {
+  #listen(socket: WebSocketLike): void {
     socket.onmessage = ({ data }) => this.#onText(data);
-    socket.onerror = () => {}; // a close follows, and a browser tells nothing more
+    socket.onerror = () => {}; // a close event follows, and a browser gives no details
     socket.onclose = ({ code, reason }) => this.#end(code, reason || "");
-    hearNodeSocket(
+    listenToNodeSocket(
       socket,
-      () => this.#heard(),
+      () => this.#onReceived(),
       (status, wait) => {
         const reason = `the node answered the handshake with ${status}`;
         this.#refusal = { code: status === 429 ? 4429 : 1006, reason, retryAfter: retryAfter(wait) };
@@ -98,40 +101,40 @@ export class Session {
     );
   }
 
-  /** Sends a message; `answer` is given what the node says, or nothing when the session ends before. */
-  ask(objType: string, members: string, answer: Answer): void {
+  /** Sends a request. `answer` gets the answer, or `undefined` if the session ends first. */
+  request(objType: string, members: string, answer: Answer): void {
     if (this.#isOver) return answer(undefined);
     const guid = String(++this.#lastGuid);
-    if (!this.#answers.size) this.#askedAt = Date.now();
+    if (!this.#answers.size) this.#requestedAt = Date.now();
     this.#answers.set(guid, answer);
-    this.#waiting.push(`{"objType":"${objType}","guid":"${guid}",${members}}`);
+    this.#queue.push(`{"objType":"${objType}","guid":"${guid}",${members}}`);
     this.#send();
-    this.#watchOn();
+    this.#watchAgain();
   }
 
-  /** Asks the node whether it is there: a message that it answers at once and that changes nothing. */
+  /** Sends a message that changes nothing and that the node answers at once. */
   probe(): void {
     if (this.#connectedAt && !this.#probedAt) this.#probe();
   }
 
-  /** Says goodbye. The owner is told when the node has answered, or has not for too long. */
+  /** Starts the close handshake. `onEnd` follows when the node has answered, or after a timeout. */
   close(): void {
     this.#socket?.close(1000);
     clearTimeout(this.#watch);
-    this.#goodbye ??= setTimeout(() => this.#end(1006, "the node said no goodbye"), GOODBYE_MS);
+    this.#closeTimer ??= setTimeout(() => this.#end(1006, "the node did not answer the close frame"), CLOSE_MS);
   }
 
-  /** Ends it without a word to anybody. */
+  /** Ends the session without a close handshake and without calling `onEnd`. */
   abandon(): void {
     this.#end();
   }
 
   #onText(text: unknown): void {
-    this.#heard();
+    this.#onReceived();
     try {
       this.#onMessage(Object(this.parse(text as string)) as NodeMessage, text as string);
     } catch (cause) {
-      this.owner.onProblem(new CarillonError("INVALID_JSON", "the node sent what can't be read", { cause }));
+      this.handlers.onProblem(new CarillonError("INVALID_JSON", "the node sent a message that is not JSON", { cause }));
     }
   }
 
@@ -145,51 +148,51 @@ export class Session {
     } else if (message.type === "TOKEN_VALIDATION") {
       this.#error = firstError(message.errors ?? []);
     } else if (message.errors) {
-      this.owner.onProblem(firstError(message.errors));
+      this.handlers.onProblem(firstError(message.errors));
     } else {
-      this.owner.onMessage(message, text);
+      this.handlers.onMessage(message, text);
     }
   }
 
   #onConnected({ sessionId, node, pingInterval }: Record<string, unknown>): void {
     this.#connectedAt = Date.now();
     this.#pingMs = (Number(pingInterval) || 60) * 1000;
-    this.#watchOn();
-    this.owner.onConnected(String(sessionId), String(node));
+    this.#watchAgain();
+    this.handlers.onConnected(String(sessionId), String(node));
   }
 
-  #heard(): void {
-    this.#heardAt = Date.now();
+  #onReceived(): void {
+    this.#receivedAt = Date.now();
     this.#probedAt = 0;
     this.#isSecondProbe = false;
   }
 
-  /** How long the node may be silent, in milliseconds. */
-  #patience(): number {
+  /** Maximum time without a message from the node, in milliseconds. */
+  #maxSilence(): number {
     if (!this.#connectedAt) return OPEN_MS;
     return this.#probedAt || this.#answers.size ? ANSWER_MS : this.#pingMs * SILENT_INTERVALS;
   }
 
-  /** Since when the node is silent though it should not be. */
+  /** The start of the current silence of the node. */
   #silentSince(): number {
-    return this.#probedAt || Math.max(this.#heardAt, this.#answers.size ? this.#askedAt : 0);
+    return this.#probedAt || Math.max(this.#receivedAt, this.#answers.size ? this.#requestedAt : 0);
   }
 
-  #watchOn(): void {
-    this.#watchAfter(this.#silentSince() + this.#patience() - Date.now());
+  #watchAgain(): void {
+    this.#watchAfter(this.#silentSince() + this.#maxSilence() - Date.now());
   }
 
   #watchAfter(wait: number): void {
     clearTimeout(this.#watch);
-    if (!this.#isOver && !this.#goodbye) this.#watch = setTimeout(() => this.#check(), Math.max(wait, 100));
+    if (!this.#isOver && !this.#closeTimer) this.#watch = setTimeout(() => this.#check(), Math.max(wait, 100));
   }
 
-  /** Compares clocks, for the timers of a page in the background come late. */
+  /** Compares clocks, because timers of background pages run late. */
   #check(): void {
     const now = Date.now();
-    if (now < this.#silentSince()) this.#heardAt = this.#askedAt = now; // the clock was set back
-    const late = now - this.#silentSince() - this.#patience();
-    if (late < 0) return this.#watchOn();
+    if (now < this.#silentSince()) this.#receivedAt = this.#requestedAt = now; // the clock was set back
+    const late = now - this.#silentSince() - this.#maxSilence();
+    if (late < 0) return this.#watchAgain();
     if (!this.#connectedAt) return this.#end(1006, "the node did not answer in time");
     if (!this.#probedAt) return this.#probe();
     if (late < LATE_MS || this.#isSecondProbe) return this.#end(4408, "the node is silent");
@@ -199,33 +202,34 @@ export class Session {
 
   #probe(): void {
     this.#probedAt = Date.now();
-    this.ask("UNREGISTER", '"onEvents":[]', () => {});
-    this.#watchOn();
+    this.request("UNREGISTER", '"onEvents":[]', () => {});
+    this.#watchAgain();
   }
 
   #send(): void {
     const now = Date.now();
-    const most = PACE * this.pace;
-    this.#room = Math.min(most, this.#room + (Math.max(0, now - this.#roomAt) / 1000) * most);
-    this.#roomAt = now;
-    while (this.#waiting.length && this.#room >= 1) {
-      this.#room--;
-      this.#socket?.send(this.#waiting.shift()!);
+    const max = RATE * this.rate;
+    this.#credit = Math.min(max, this.#credit + (Math.max(0, now - this.#creditAt) / 1000) * max);
+    this.#creditAt = now;
+    while (this.#queue.length && this.#credit >= 1) {
+      this.#credit--;
+      this.#socket?.send(this.#queue.shift()!);
     }
-    clearTimeout(this.#drain);
-    if (this.#waiting.length) this.#drain = setTimeout(() => this.#send(), 1000 / most);
+    clearTimeout(this.#sendTimer);
+    if (this.#queue.length) this.#sendTimer = setTimeout(() => this.#send(), 1000 / max);
   }
 
   #end(code?: number, reason = ""): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    for (const timer of [this.#watch, this.#drain, this.#goodbye]) clearTimeout(timer);
+    for (const timer of [this.#watch, this.#sendTimer, this.#closeTimer]) clearTimeout(timer);
     if (this.#socket) abandonSocket(this.#socket);
     const answers = [...this.#answers.values()];
     this.#answers.clear();
     for (const answer of answers) answer(undefined);
     if (code === undefined) return;
-    const lasted = this.#connectedAt && Math.max(0, Date.now() - this.#connectedAt);
-    this.owner.onEnd({ code, reason, error: this.#error, lasted, retryAfter: retryHint(reason), ...this.#refusal });
+    const duration = this.#connectedAt && Math.max(0, Date.now() - this.#connectedAt);
+    const error = this.#error;
+    this.handlers.onEnd({ code, reason, error, duration, retryAfter: retryHint(reason), ...this.#refusal });
   }
 }

@@ -1,6 +1,6 @@
 import type { Tokens } from "./tokens.js";
 
-/** The part of a WebSocket that is used: that of browsers, of Node, of the package `ws`. */
+/** The members of a WebSocket that the client uses, in browsers, in Node and in the package `ws`. */
 export interface WebSocketLike {
   send(data: string): void;
   close(code?: number, reason?: string): void;
@@ -9,10 +9,10 @@ export interface WebSocketLike {
   onerror: ((event: any) => void) | null;
 }
 
-/** What makes WebSockets. */
+/** A WebSocket class. */
 export type WebSocketConstructor = new (url: string, protocols?: any, options?: any) => WebSocketLike;
 
-/** What the package `ws` has beyond a browser's socket. */
+/** What the package `ws` has in addition to a browser's socket. */
 interface NodeSocket {
   on?(name: "ping", listener: () => void): void;
   on?(name: "unexpected-response", listener: (request: unknown, response: NodeResponse) => void): void;
@@ -26,19 +26,19 @@ interface NodeResponse {
 
 const SUBPROTOCOL = "carillon.v1";
 
-/** Opens a socket. The tokens travel as subprotocols, never in the URL; or in headers, which the package `ws` can send. */
+/** Opens a socket. Tokens are sent as subprotocols, or in headers with the package `ws`, but never in the URL. */
 export function openSocket(Socket: WebSocketConstructor, url: string, tokens: Tokens, headers: boolean): WebSocketLike {
   if (!headers) return new Socket(url, [SUBPROTOCOL, `api.${tokens.api}`, `user.${tokens.user}`]);
   return new Socket(url, [SUBPROTOCOL], { headers: wireTokens(tokens) });
 }
 
-/** The tokens by their names on the wire. */
+/** The tokens by their header names. */
 export function wireTokens(tokens: Tokens): Record<string, string> {
   return { "x-am-authorization": tokens.api, "x-am-user-authorization": tokens.user };
 }
 
-/** Hears what only the package `ws` tells: pings, and the answer to a refused handshake. */
-export function hearNodeSocket(
+/** Listens to the events that only the package `ws` has: pings, and the answer to a refused handshake. */
+export function listenToNodeSocket(
   socket: WebSocketLike,
   onPing: () => void,
   onRefused: (status: number, retryAfter: string | undefined) => void,
@@ -51,10 +51,10 @@ export function hearNodeSocket(
   });
 }
 
-/** Leaves a socket for good, without waiting for its peer. */
+/** Closes a socket and ignores its events, without waiting for the peer. */
 export function abandonSocket(socket: WebSocketLike): void {
   socket.onmessage = socket.onclose = null;
-  socket.onerror = () => {}; // `ws` throws the errors that nobody hears
+  socket.onerror = () => {}; // `ws` throws errors that have no listener
   const { terminate } = socket as NodeSocket;
   if (terminate) terminate.call(socket);
   else socket.close();

@@ -3,18 +3,18 @@ import { Events } from "./events.js";
 import { Iteration } from "./iteration.js";
 import type { Position } from "./wire.js";
 
-/** What to hear of an event. */
+/** What to receive of an event. */
 export interface SubscriptionOptions {
   /**
-   * Criteria over the event data, as a MongoDB query. Without them every emit of the event is delivered. A condition is a
-   * filter, not a permission.
+   * Criteria over the event data, as a MongoDB query. Without them every emit of the event is delivered. A condition is
+   * a filter, not a permission.
    */
   condition?: Record<string, unknown>;
-  /** Which fields to tell, as a MongoDB projection. */
+  /** Which fields to receive, as a MongoDB projection. */
   select?: Record<string, 0 | 1 | boolean>;
-  /** `false` tells that something happened, without the event data. */
+  /** `false`: receive notifications without the event data. */
   getEventData?: boolean;
-  /** How many notifications an iteration keeps for a slow reader. 1,000 without it. */
+  /** Maximum notifications that an iteration buffers for a slow reader. Default: 1,000. */
   buffer?: number;
   /** Ends the subscription. */
   signal?: AbortSignal;
@@ -22,10 +22,10 @@ export interface SubscriptionOptions {
 
 export type SubscriptionState = "registering" | "registered" | "refused" | "ended";
 
-/** Why a subscription ended. `stopped`: the connection ended for good, see its `disconnected`. */
+/** Why a subscription ended. `stopped`: the client stopped, see its event `disconnected`. */
 export type EndReason = "unsubscribed" | "closed" | "stopped";
 
-/** What stands beside the event data of a notification. */
+/** The metadata of a notification. */
 export interface NotificationMeta {
   /** The event's name. */
   event: string;
@@ -33,7 +33,7 @@ export interface NotificationMeta {
   eventId: string;
   /** The message as the node wrote it, for numbers that `JSON.parse` rounds. */
   text: string;
-  /** Where the notification stands in the event's history, if it keeps one. */
+  /** The position in the event's history, if the event keeps one. */
   epoch?: string;
   offset?: number;
 }
@@ -41,20 +41,20 @@ export interface NotificationMeta {
 export interface SubscriptionEvents<T> {
   notification: (data: T, meta: NotificationMeta) => void;
   /**
-   * Notifications may have been missed: fetch your state again. `RECONNECTED`: the connection was away. `BUFFER_OVERFLOW`:
-   * an iteration was read too slowly. Others are the node's, such as `BUS_RECONNECTED`.
+   * Notifications may have been missed: fetch your state again. `RECONNECTED`: the connection was lost for a while.
+   * `BUFFER_OVERFLOW`: an iteration was read too slowly. Other reasons come from the node, such as `BUS_RECONNECTED`.
    */
   gap: (reason: string) => void;
-  /** The connection is away. The subscription is registered again when it is back. */
+  /** The connection is lost. The subscription is registered again after the reconnect. */
   registering: () => void;
-  /** The node tells every matching emit from here on. After a reconnect it comes again. */
+  /** Every matching emit is delivered from here on. Comes again after each reconnect. */
   registered: () => void;
-  /** The node does not take it. It is not tried again. */
+  /** The node refused the subscription. There is no further attempt. */
   refused: (error: CarillonError) => void;
   ended: (reason: EndReason) => void;
 }
 
-/** One wish to hear an event. It outlives connections. */
+/** A subscription to an event. It lives across reconnects. */
 export class Subscription<T = unknown> extends Events<SubscriptionEvents<T>> implements AsyncIterable<T> {
   #state: SubscriptionState = "registering";
   #error: CarillonError | undefined;
@@ -66,7 +66,7 @@ export class Subscription<T = unknown> extends Events<SubscriptionEvents<T>> imp
 
   /** @internal */
   readonly entry: string;
-  /** @internal The node's name for it in this session. */
+  /** @internal The subscription's id in the current session. */
   eventId: string | undefined;
 
   /** @internal */
@@ -93,20 +93,24 @@ export class Subscription<T = unknown> extends Events<SubscriptionEvents<T>> imp
     return this.#state;
   }
 
-  /** Why it was refused. */
+  /** The node's error, if the subscription was refused. */
   get error(): CarillonError | undefined {
     return this.#error;
   }
 
-  /** Ends it; nothing more is told from the call on. Resolves when the node has answered, or is not connected. */
+  /**
+   * Ends the subscription; no listener is called any more. Resolves when the node has answered, or if it is not
+   * connected.
+   */
   unsubscribe(): Promise<void> {
     return this.#unsubscribe(this);
   }
 
   /**
-   * The event data of what is told from now on. For a slow reader up to `buffer` notifications are kept; past it the oldest
-   * are dropped and `gap` is raised with `BUFFER_OVERFLOW`. Finishes when the subscription ends, throws when it is refused.
-   * Leaving the loop ends the iteration, not the subscription. Without a loop call `return()`: what nobody reads is kept.
+   * Iterates over the event data of notifications from now on. Up to `buffer` notifications are buffered for a slow
+   * reader. Above that the oldest are dropped and `gap` is raised with `BUFFER_OVERFLOW`. The iteration finishes when
+   * the subscription ends, and throws if it is refused. Leaving the loop ends the iteration, not the subscription.
+   * Without a loop, call `return()` to end the buffering.
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<T> {
     const iteration: Iteration<T> = new Iteration(
@@ -124,7 +128,7 @@ export class Subscription<T = unknown> extends Events<SubscriptionEvents<T>> imp
     return this.#state === "refused" || this.#state === "ended";
   }
 
-  /** @internal Where to go on in the event's history. */
+  /** @internal Where to continue in the event's history. */
   get position(): Position | undefined {
     return this.#position;
   }
@@ -144,16 +148,16 @@ export class Subscription<T = unknown> extends Events<SubscriptionEvents<T>> imp
   onNotification(data: T, meta: NotificationMeta): void {
     const { epoch, offset } = meta;
     if (epoch !== undefined && offset !== undefined) {
-      if (epoch === this.#position?.epoch && offset <= this.#position.offset) return; // told before
+      if (epoch === this.#position?.epoch && offset <= this.#position.offset) return; // a duplicate
       this.#position = { epoch, offset };
     }
     for (const iteration of this.#iterations) iteration.push(data);
     this.emit("notification", data, meta);
   }
 
-  /** @internal The connection is away; it will be registered again. */
-  onAway(): void {
-    if (this.isOver) return; // ended by a listener of another
+  /** @internal The connection is lost; the subscription will be registered again. */
+  onDisconnected(): void {
+    if (this.isOver) return; // a listener of another subscription ended it
     this.eventId = undefined;
     this.#state = "registering";
     this.emit("registering");

@@ -1,14 +1,14 @@
 /** Both tokens (docs/protocol.md §2). */
 export interface Tokens {
-  /** Says which application. */
+  /** Identifies the application. */
   api: string;
-  /** Says which person. */
+  /** Identifies the person. */
   user: string;
 }
 
 /**
- * Fetches tokens. A rejection is taken for passing trouble: it is tried again, with growing waits. `null` says that there
- * are none, such as for a person who has logged out: the client then stops.
+ * Fetches tokens. After a rejection the client calls it again, with growing waits. `null` means that there are no
+ * tokens, for example because the person has logged out: the client then stops.
  */
 export type TokenSource = () => Tokens | null | Promise<Tokens | null>;
 
@@ -18,7 +18,7 @@ interface Dates {
   iat?: number;
 }
 
-/** The payload of a JWT, unverified; an empty object for what is none. */
+/** The unverified payload of a JWT; an empty object if the token is not a JWT. */
 export function claimsOf(token: string): Record<string, unknown> {
   try {
     const payload = token.split(".")[1]!.replace(/-/g, "+").replace(/_/g, "/");
@@ -28,27 +28,29 @@ export function claimsOf(token: string): Record<string, unknown> {
   }
 }
 
-/** The token that ends first; `undefined` where neither says when. */
-function firstToEnd(tokens: Tokens): Required<Pick<Dates, "exp">> & Dates | undefined {
+/** The dates of the token that expires first; `undefined` if neither has an `exp`. */
+function firstToExpire(tokens: Tokens): Required<Pick<Dates, "exp">> & Dates | undefined {
   let first: (Dates & { exp: number }) | undefined;
   for (const token of [tokens.api, tokens.user]) {
     const { exp, iat } = claimsOf(token) as Dates;
-    if (typeof exp === "number" && exp < (first?.exp ?? Infinity)) first = { exp, ...(typeof iat === "number" && { iat }) };
+    if (typeof exp !== "number" || exp >= (first?.exp ?? Infinity)) continue;
+    first = { exp, ...(typeof iat === "number" && { iat }) };
   }
   return first;
 }
 
-/** When the earlier of both tokens ends, in seconds since 1970 by the issuer's clock. */
+/** The earlier `exp` of the two tokens, in seconds since 1970 by the issuer's clock. */
 export function expiryOf(tokens: Tokens): number | undefined {
-  return firstToEnd(tokens)?.exp;
+  return firstToExpire(tokens)?.exp;
 }
 
 /**
- * How long tokens that were just fetched last, in milliseconds. A token that seems to last longer than it was issued for,
- * or to be over already, shows that the clock of this machine is wrong: then its whole lifetime counts.
+ * The remaining lifetime of tokens that were just fetched, in milliseconds. If a token seems to be valid for longer
+ * than it was issued for, or to have expired already, the clock of this machine is wrong: then its whole lifetime
+ * counts.
  */
 export function lifetimeOf(tokens: Tokens, now: number): number | undefined {
-  const first = firstToEnd(tokens);
+  const first = firstToExpire(tokens);
   if (!first) return undefined;
   const left = first.exp * 1000 - now;
   const whole = first.iat === undefined ? left : (first.exp - first.iat) * 1000;

@@ -1,7 +1,7 @@
-/** The messages of the protocol as they stand on the wire (docs/protocol.md §4). */
+/** The messages of the protocol on the wire (docs/protocol.md §4). */
 import type { ErrorBody } from "./errors.js";
 
-/** What a node sends. */
+/** A message from a node. */
 export interface NodeMessage {
   type: string;
   guid?: string;
@@ -15,7 +15,7 @@ export interface EntryLists {
   invalidOnEvents: AnsweredEntry[];
 }
 
-/** An entry that comes back: the client's own and what the node made of it. */
+/** An entry of an answer: the members that the client sent, and the node's result. */
 export interface AnsweredEntry {
   ref?: string;
   eventId?: string;
@@ -25,35 +25,40 @@ export interface AnsweredEntry {
   recovered?: boolean;
 }
 
-/** Where a subscription stands in the history of its event. */
+/** The position of a subscription in the history of its event. */
 export interface Position {
   epoch: string;
   offset: number;
 }
 
-/** How many bytes of entries one message carries: the node takes 65,536 with all that is around them. */
+/** Maximum bytes of entries per message. The node accepts messages of 65,536 bytes in all. */
 export const MESSAGE_BYTES = 60_000;
 
-/** How many entries one message carries: the answer to more would be long on its way. */
+/** Maximum entries per message, to keep answers short. */
 const MESSAGE_ENTRIES = 100;
 
 const encoder = new TextEncoder();
 
-/** The length of a text on the wire. */
+/** The length of a text on the wire, in bytes. */
 export function byteLength(text: string): number {
   return encoder.encode(text).length;
 }
 
-/** Groups items, given with the bytes of each, into messages. */
-export function batches<T>(items: Iterable<T>, textOf: (item: T) => string, most = MESSAGE_ENTRIES, bytes = MESSAGE_BYTES): T[][] {
+/** Groups items into messages, by the text of each item. */
+export function batches<T>(
+  items: Iterable<T>,
+  textOf: (item: T) => string,
+  maxItems = MESSAGE_ENTRIES,
+  maxBytes = MESSAGE_BYTES,
+): T[][] {
   const all: T[][] = [];
   let room = 0;
   for (const item of items) {
     const length = byteLength(textOf(item)) + 1;
     let last = all[all.length - 1];
-    if (!last || last.length >= most || length > room) {
+    if (!last || last.length >= maxItems || length > room) {
       all.push((last = []));
-      room = bytes;
+      room = maxBytes;
     }
     last.push(item);
     room -= length;

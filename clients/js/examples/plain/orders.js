@@ -1,12 +1,12 @@
-// Orders of one person, as they change. `npm run example` serves it beside a node.
+// Shows the orders of one person and their changes. `npm run example` serves it beside a node.
 
 import { Carillon } from "/client.js";
 
-/** Your backend knows who is logged in and signs both tokens. */
+/** Your backend knows the logged-in person and signs both tokens. */
 async function tokens() {
   const response = await fetch("/tokens");
   if (response.status === 401) return null; // logged out: the client stops
-  if (!response.ok) throw new Error(`the backend answers ${response.status}`);
+  if (!response.ok) throw new Error(`the backend answered ${response.status}`);
   return response.json();
 }
 
@@ -16,10 +16,10 @@ function show(order) {
   document.querySelector("#orders").append(line);
 }
 
-/** Your own way to the state that notifications tell the changes of. */
+/** Your own way to fetch the state. Notifications bring its changes. */
 async function fetchOrders() {
   const list = await (await fetch("/orders")).json();
-  // In one step: another fetch, after a gap, may be under way beside this one.
+  // In one step, because another fetch, after a gap, may run at the same time.
   document.querySelector("#orders").replaceChildren();
   list.forEach(show);
 }
@@ -31,7 +31,10 @@ carillon.on("state", ({ status, willRetry }) => {
 });
 
 // A condition is a filter, not a permission: docs/security.md says how to secure events.
-const orders = carillon.subscribe("order-updates", { condition: { recipientId: "u42" }, select: { order_no: 1, status: 1 } });
+const orders = carillon.subscribe("order-updates", {
+  condition: { recipientId: "u42" },
+  select: { order_no: 1, status: 1 },
+});
 orders.on("registered", fetchOrders);
 orders.on("notification", show);
 orders.on("gap", fetchOrders);

@@ -1,4 +1,5 @@
-// Orders of one person, as they change, in React. `npm run example` builds it and serves it beside a node.
+// Shows the orders of one person and their changes, in React. `npm run example -- react` builds it and serves it beside
+// a node.
 
 import { Carillon } from "@carillon/client";
 import { useConnection, useSubscription } from "@carillon/client/react";
@@ -10,11 +11,11 @@ interface Order {
   status: string;
 }
 
-/** Your backend knows who is logged in and signs both tokens. */
+/** Your backend knows the logged-in person and signs both tokens. */
 async function tokens() {
   const response = await fetch("/tokens");
   if (response.status === 401) return null; // logged out: the client stops
-  if (!response.ok) throw new Error(`the backend answers ${response.status}`);
+  if (!response.ok) throw new Error(`the backend answered ${response.status}`);
   return response.json();
 }
 
@@ -28,7 +29,7 @@ function Orders({ carillon, recipientId }: { carillon: Carillon; recipientId: st
     onNotification: (order) => setOrders((orders) => [...orders, order]),
   });
   useEffect(() => {
-    // Your own way to the state that notifications tell the changes of: first when registered, again after a gap.
+    // Your own way to fetch the state: first when the subscription is registered, again after a gap.
     if (state === "registered") void fetch("/orders").then(async (response) => setOrders(await response.json()));
   }, [state, gaps]);
   if (error) return <p>{error.message}</p>;

@@ -1,8 +1,8 @@
 //! The idempotency keys of the local bus: the keys used within the window, each with its emit.
 //!
 //! A key is stored as a fingerprint of (project, text), never as text. Keys are grouped into slices of time, each an
-//! eighth of the window. A slice expires as a whole. So no key needs its own time, and the memory of a slice is freed at
-//! once. A key is remembered for at least the window, and at most for an eighth of it longer.
+//! eighth of the window. A slice expires as a whole. So no key needs its own time, and the memory of a slice is freed
+//! at once. A key is remembered for at least the window, and at most for an eighth of it longer.
 //!
 //! Invariant: `held` counts, for each project, its keys in `under_way` and in all slices.
 

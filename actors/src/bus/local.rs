@@ -1,7 +1,7 @@
 //! The bus of a single node: a queue in the process, bounded in bytes.
 //!
-//! When the queue is full, publishers wait. Nothing is lost, and a backend that emits faster than the node can deliver is
-//! slowed down to the node's pace.
+//! When the queue is full, publishers wait. Nothing is lost, and a backend that emits faster than the node can deliver
+//! is slowed down to the node's pace.
 
 pub use super::idempotency::IdempotencySettings;
 

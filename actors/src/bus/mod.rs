@@ -1,8 +1,8 @@
 //! The bus. Every emit goes through it, including a node's own emits, so a channel has one order on all nodes.
 //!
-//! This file is the contract. `local.rs` implements it for a single node, `redis/` for many nodes. A bus lives on the bus
-//! arbiter. The `Emitter` publishes on it. The `SessionRegistry` joins and leaves channels and receives publications. The
-//! bus does not know sessions or conditions.
+//! This file is the contract. `local.rs` implements it for a single node, `redis/` for many nodes. A bus lives on the
+//! bus arbiter. The `Emitter` publishes on it. The `SessionRegistry` joins and leaves channels and receives
+//! publications. The bus does not know sessions or conditions.
 
 mod control;
 mod emit_id;
@@ -104,8 +104,8 @@ pub enum BusError {
     TooManyKeysOfProject,
 }
 
-/// The contract of a bus. The publications of one channel arrive on every node in the order in which the bus accepted them.
-/// If some may be missing, the bus sends `Missed` for the channel, after everything that arrived before.
+/// The contract of a bus. The publications of one channel arrive on every node in the order in which the bus accepted
+/// them. If some may be missing, the bus sends `Missed` for the channel, after everything that arrived before.
 pub trait Bus {
     /// Sets the receiver of publications on joined channels. Called once, before anything else.
     fn attach(&self, subscriber: Subscriber);
@@ -113,7 +113,8 @@ pub trait Bus {
     /// The health of the bus.
     fn health(&self) -> Arc<BusHealth>;
 
-    /// Publishes; resolves when the bus has accepted the publication. Every node that joined the channel then receives it.
+    /// Publishes; resolves when the bus has accepted the publication. Every node that joined the channel then receives
+    /// it.
     ///
     /// # Errors
     /// Only [`BusError::OutcomeUnknown`] leaves open whether it was published; after any other error it was not.
@@ -126,14 +127,15 @@ pub trait Bus {
         key: IdempotencyKey,
     ) -> LocalBoxFuture<'static, Result<Accepted, BusError>>;
 
-    /// Joins a channel. Resolves once every later publication on it will arrive here. Joining twice is the same as once.
+    /// Joins a channel. Resolves once every later publication on it will arrive here. Joining twice is the same as
+    /// once.
     fn join(&self, channel: &ChannelKey) -> LocalBoxFuture<'static, Result<(), BusError>>;
 
     /// Adds a receiver of control messages.
     fn attach_control(&self, listener: Recipient<Control>);
 
-    /// Sends a message to all nodes, this one included. Resolves to the number of nodes that receive it, and need not be
-    /// awaited. A node that is cut off from the bus at that moment never receives it.
+    /// Sends a message to all nodes, this one included. Resolves to the number of nodes that receive it, and need not
+    /// be awaited. A node that is cut off from the bus at that moment never receives it.
     fn announce(&self, message: &Control) -> LocalBoxFuture<'static, Result<u64, BusError>>;
 
     /// Leaves a channel.

@@ -30,8 +30,8 @@ pub struct Emit {
     pub idempotency_key: Option<Box<str>>,
 }
 
-/// The emits of one HTTP call, in order. The answers come in the same order. Where the emitter ends, no answer comes, and
-/// the outcome is unknown.
+/// The emits of one HTTP call, in order. The answers come in the same order. Where the emitter ends, no answer comes,
+/// and the outcome is unknown.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct EmitCall {
@@ -163,8 +163,8 @@ impl Handler<EmitBatch> for Emitter {
             }
         }
         if !answers.is_empty() {
-            // In a task of its own, behind the registry's turn with what was published: the thread that is to tell it and
-            // to answer is then woken once for both.
+            // In a task of its own, behind the registry's turn with what was published: the thread that is to tell it
+            // and to answer is then woken once for both.
             actix::spawn(async move {
                 for (answer, results) in answers {
                     // Who asked may be gone.

@@ -1,5 +1,5 @@
-//! Frames that go to the same sessions one after the other, made one: a session then queues and writes them as one, which
-//! is what makes a broadcast that comes faster than it can be told cheap. Knows bytes only.
+//! Joins consecutive frames for the same sessions into one. A session then queues and writes them as one, which makes
+//! fast broadcasts cheap. This file handles bytes only.
 
 use super::messages::TargetedFrame;
 use crate::ids::SessionRef;
@@ -7,21 +7,21 @@ use crate::protocol::frame::OutgoingFrame;
 use crate::session::Deliver;
 use bytes::BytesMut;
 
-/// The most bytes that are coalesced. Larger ones save nothing more, and what is coalesced is held until it is written whole.
+/// Maximum bytes that are coalesced. More would save nothing, and the joined frame stays in memory until it is written.
 const COALESCED_BYTES: usize = 64 * 1024;
 
-/// Frames in order, and who is told them.
+/// Frames in order, and the sessions that receive them.
 pub struct CoalescedFrames {
     sessions: Vec<SessionRef>,
     first: OutgoingFrame,
     publication: u64,
-    /// All of them, once there are two.
+    /// All frames, once there are two.
     all: BytesMut,
     notifications: u32,
 }
 
 impl CoalescedFrames {
-    /// One frame, which holds so many notifications.
+    /// Starts with one frame.
     pub fn new(publication: u64, frame: TargetedFrame) -> CoalescedFrames {
         let TargetedFrame { frame: first, sessions, notifications } = frame;
         CoalescedFrames { sessions, first, publication, all: BytesMut::new(), notifications }

@@ -1,8 +1,8 @@
-//! Whether a broadcast waits a moment for the next ones, to be written together with them.
+//! Decides whether a broadcast waits for the next ones, to be written together with them.
 //!
-//! One write to each of a thousand sockets takes milliseconds, whether it holds one frame or fifty. When broadcasts come faster
-//! than that, they pile up behind the one that is being written; those that came together once will come together again, and
-//! while waiting for more pays, more are awaited. A broadcast that comes alone never waits.
+//! Writing to a thousand sockets takes milliseconds, for one frame as for fifty. If broadcasts arrive faster, they
+//! queue behind the one that is being written. Broadcasts that arrived together once probably arrive together again, so
+//! the next ones wait for each other as long as this brings more frames together. A single broadcast never waits.
 
 use std::future::Future as _;
 use std::pin::Pin;
@@ -10,38 +10,39 @@ use std::task::Context;
 use std::time::Duration;
 use tokio::time::{Sleep, sleep};
 
-/// The longest wait, rounded up by the runtime's clock to the next millisecond: less than what it saves in writing.
+/// Maximum wait. The runtime rounds it up to the next millisecond. It is less than the time saved in writing.
 const LONGEST_DELAY: Duration = Duration::from_millis(1);
 
-/// For how many broadcasts no more are awaited than came together before, once waiting for more was in vain too often.
+/// Number of broadcasts that do not wait for more than arrived together before, after too many useless waits.
 const SUSPENDED_BROADCASTS: u8 = 8;
 
-/// What one wait that brought more makes up for: so many in vain.
+/// Number of useless waits that one successful wait makes up for.
 const CREDIT_PER_SUCCESS: u8 = 2;
 
-/// The most credit.
+/// Maximum credit.
 const MAX_CREDIT: u8 = 8;
 
 /// See the module.
 #[derive(Default)]
 pub struct CoalescingDelay {
-    /// How many messages are likely to be handed out together, the broadcast included.
+    /// The number of messages that are expected together, including the broadcast.
     expected: usize,
-    /// How many were, the last time.
+    /// The number of messages that were dispatched together the last time.
     last: usize,
-    /// Waits for more than the last time that may be in vain.
+    /// The number of useless waits that are still allowed.
     credit: u8,
+    /// The number of broadcasts for which waiting for more is suspended.
     suspended: u8,
     wait: Option<Pin<Box<Sleep>>>,
-    /// Whether the wait for the broadcast in front took all its time.
+    /// Whether the wait of the next broadcast timed out.
     is_overdue: bool,
 }
 
 impl CoalescingDelay {
-    /// Notes how many messages were handed out with a broadcast.
+    /// Records the number of messages that were dispatched with a broadcast.
     pub fn record(&mut self, together: usize) {
         let is_overdue = std::mem::take(&mut self.is_overdue);
-        // Given up bit by bit: on a busy machine those that send may not have had the processor within one wait.
+        // Lowered gradually: on a busy machine the senders may not have run within one wait.
         self.expected = together.max(self.expected / 4 * 3);
         if self.suspended > 0 {
             self.suspended -= 1;
@@ -59,7 +60,8 @@ impl CoalescingDelay {
         self.last = together;
     }
 
-    /// Whether a broadcast with `waiting` messages, itself included, is kept; if so, `task` is woken when its time is over.
+    /// Whether a broadcast waits, given the number of `waiting` messages, itself included. If so, `task` is woken at
+    /// the end of the wait.
     pub fn should_wait(&mut self, waiting: usize, task: &mut Context<'_>) -> bool {
         if waiting >= self.expected {
             self.wait = None;
@@ -84,14 +86,14 @@ mod tests {
         poll_fn(|task| Poll::Ready(delay.should_wait(waiting, task))).await
     }
 
-    /// Until the wait is over.
+    /// Waits until the delay is over.
     async fn wait_to_end(delay: &mut CoalescingDelay, waiting: usize) {
         let over = poll_fn(|task| if delay.should_wait(waiting, task) { Poll::Pending } else { Poll::Ready(()) });
         tokio::time::timeout(Duration::from_secs(10), over).await.expect("woken when its time is over");
     }
 
     #[actix::test]
-    async fn a_broadcast_that_comes_alone_goes_at_once() {
+    async fn a_single_broadcast_is_not_delayed() {
         let mut delay = CoalescingDelay::default();
         for _ in 0..3 {
             assert!(!should_wait(&mut delay, 1).await);
@@ -100,7 +102,7 @@ mod tests {
     }
 
     #[actix::test]
-    async fn after_some_came_together_more_are_awaited_and_no_longer_than_their_time() {
+    async fn after_broadcasts_arrived_together_the_next_ones_wait_for_a_bounded_time() {
         let mut delay = CoalescingDelay::default();
         delay.record(3);
         assert!(should_wait(&mut delay, 5).await);
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[actix::test]
-    async fn after_waits_in_vain_no_more_are_awaited_than_came_together_for_a_while() {
+    async fn after_useless_waits_no_more_are_expected_than_arrived_together() {
         let mut delay = CoalescingDelay::default();
         delay.record(2);
         for _ in 0..CREDIT_PER_SUCCESS {
@@ -126,7 +128,7 @@ mod tests {
     }
 
     #[actix::test]
-    async fn broadcasts_that_come_alone_go_at_once_soon_after_others_came_together() {
+    async fn single_broadcasts_are_soon_not_delayed_after_others_arrived_together() {
         let mut delay = CoalescingDelay::default();
         delay.record(64);
         for _ in 0..16 {

@@ -1,8 +1,8 @@
-//! Ends sessions by who they belong to: a walk over all slots, a part of it in each turn.
+//! Ends the sessions of a user, or those with revoked keys: a scan of all slots, a part of it in each turn.
 //!
-//! Sessions can't be looked up by their user: an index would cost each of them memory for what is done a few times a day.
-//! A slot takes a few nanoseconds. What is asked for while a walk is under way is gathered for the next one, so that any
-//! number of requests costs one walk after the other, and the same request twice costs nothing.
+//! There is no index of sessions by user. It would cost memory for each session and be used a few times a day. Scanning
+//! a slot takes a few nanoseconds. Requests that arrive during a scan are collected for the next one. So any number of
+//! requests costs one scan after another, and equal requests share a scan.
 
 use super::SessionHub;
 use crate::fingerprint::{Fingerprint, Fingerprint64};
@@ -15,10 +15,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// Slots looked at in one turn: less than a millisecond.
-const SLOTS_A_TURN: u32 = 16_384;
+/// Slots scanned in one turn. It takes less than a millisecond.
+const SLOTS_PER_TURN: u32 = 16_384;
 
-/// Ends every session of a user with 4403. One that begins later is let in. The answer is the number of ended sessions.
+/// Ends every session of a user with 4403. Sessions that begin later are accepted. The answer is the number of ended
+/// sessions.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "usize")]
 pub struct DisconnectUser {
@@ -27,17 +28,17 @@ pub struct DisconnectUser {
     pub by: Arc<str>,
 }
 
-/// Ends every session of a project whose tokens were signed by other keys than these, with 4401. The answer is the number
-/// of ended sessions.
+/// Ends every session of a project whose tokens were signed by other keys than these, with 4401. The answer is the
+/// number of ended sessions.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "usize")]
 pub struct RetainKeys {
     pub project: Arc<str>,
-    /// Keys of API tokens; no session stays without one.
+    /// Active keys of API tokens. Sessions with another key end.
     pub api: Arc<[Fingerprint64]>,
-    /// Keys of user tokens, likewise.
+    /// Active keys of user tokens, likewise.
     pub user: Arc<[Fingerprint64]>,
-    /// The frame that says why, in front of the goodbye.
+    /// The frame with the reason, sent before the close frame.
     pub reason: Bytes,
 }
 
@@ -48,7 +49,7 @@ struct ScanTargets {
     projects: HashMap<Arc<str>, Target<RetainKeys>>,
 }
 
-/// What one scan does for equal requests, and the answers that wait for its count.
+/// A request of a scan, the number of sessions that it ended so far, and the callers that wait for the number.
 struct Target<M> {
     request: M,
     ended: usize,
@@ -68,8 +69,8 @@ impl<M> Target<M> {
     }
 }
 
-/// How a session ends.
-enum CloseOrder {
+/// How the scan ends a session.
+enum CloseAction {
     Disconnect { by: Arc<str> },
     Revoke(Bytes),
 }
@@ -79,11 +80,11 @@ impl ScanTargets {
         self.users.is_empty() && self.projects.is_empty()
     }
 
-    /// How an open session with this grant ends, if it does. Counts it.
-    fn close_order(&mut self, grant: &Grant) -> Option<CloseOrder> {
+    /// The action for an open session with this grant, which is counted. `None` if the session stays.
+    fn close_action(&mut self, grant: &Grant) -> Option<CloseAction> {
         if let Some(target) = self.users.get_mut(&grant.user) {
             target.ended += 1;
-            return Some(CloseOrder::Disconnect { by: target.request.by.clone() });
+            return Some(CloseAction::Disconnect { by: target.request.by.clone() });
         }
         let target = self.projects.get_mut(&grant.project)?;
         let retained = &target.request;
@@ -92,7 +93,7 @@ impl ScanTargets {
             return None;
         }
         target.ended += 1;
-        Some(CloseOrder::Revoke(target.request.reason.clone()))
+        Some(CloseAction::Revoke(target.request.reason.clone()))
     }
 
     fn answer(self) {
@@ -105,10 +106,10 @@ impl ScanTargets {
 #[derive(Default)]
 pub(super) struct DisconnectScan {
     targets: ScanTargets,
-    /// What the next walk is for.
+    /// The targets of the next scan.
     next: ScanTargets,
     at: u32,
-    /// One past the last slot of this walk.
+    /// One past the last slot of this scan.
     end: u32,
 }
 
@@ -120,7 +121,7 @@ impl DisconnectScan {
 }
 
 impl SessionHub {
-    /// Walks a turn's part.
+    /// Scans the slots of one turn.
     pub(super) fn scan_for_disconnects(&mut self) {
         if self.disconnect_scan.targets.is_empty() {
             if self.disconnect_scan.next.is_empty() {
@@ -129,19 +130,19 @@ impl SessionHub {
             let targets = std::mem::take(&mut self.disconnect_scan.next);
             self.disconnect_scan = DisconnectScan { targets, end: self.sessions.end(), ..DisconnectScan::default() };
         }
-        let stop = self.disconnect_scan.at.saturating_add(SLOTS_A_TURN).min(self.disconnect_scan.end);
+        let stop = self.disconnect_scan.at.saturating_add(SLOTS_PER_TURN).min(self.disconnect_scan.end);
         for slot in self.disconnect_scan.at..stop {
             let Some(session) = self.sessions.get(slot) else { continue };
             if !session.is_open() {
                 continue;
             }
             let reference = session.reference();
-            match self.disconnect_scan.targets.close_order(session.grant()) {
+            match self.disconnect_scan.targets.close_action(session.grant()) {
                 None => continue,
-                Some(CloseOrder::Disconnect { by }) => {
+                Some(CloseAction::Disconnect { by }) => {
                     self.with(reference, Close { code: CloseCode::Disconnected, by: ClosedBy::Application(by) })
                 }
-                Some(CloseOrder::Revoke(reason)) => self.with(reference, Revoke(reason)),
+                Some(CloseAction::Revoke(reason)) => self.with(reference, Revoke(reason)),
             };
         }
         self.disconnect_scan.at = stop;

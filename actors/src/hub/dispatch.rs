@@ -1,5 +1,5 @@
-//! How a hub hands out what the registry said: in its order, a turn's worth at a time, and frames that go to the same
-//! sessions one after the other as one.
+//! Dispatches the messages of the registry to the sessions: in order, a bounded number per turn, and consecutive frames
+//! for the same sessions as one.
 
 use super::coalescing::CoalescedFrames;
 use super::messages::{Answer, Answers, Dispatch};
@@ -8,14 +8,14 @@ use crate::backpressure::{FanOutPermit, QueuePermit};
 use crate::session::{Subscribed, Unsubscribed, release_orphans};
 use std::task::Context as TaskContext;
 
-/// Frames and answers handed out in one turn, after which they are written and sockets are looked at: a storm of
-/// broadcasts must not keep pings and other clients waiting. Frames that are joined count once.
+/// Maximum number of frames and answers dispatched in one turn. After it they are written and the sockets are polled,
+/// so a storm of broadcasts does not delay pings and other clients. Coalesced frames count once.
 const DISPATCHES_PER_TURN: usize = 16_384;
 
-/// From how many sessions on writing an emit takes far longer than others need to catch up with it.
+/// Minimum number of sessions of a broadcast. Writing to so many takes longer than the next emits need to arrive.
 const BROADCAST_SESSIONS: usize = 256;
 
-/// What is under way in one turn: the last frames, which the next may still join, and the room that they take up to here.
+/// The state of one turn: the last frames, which may be coalesced with the next ones, and the permits that they hold.
 struct DispatchTurn {
     left: usize,
     last: Option<CoalescedFrames>,
@@ -23,7 +23,7 @@ struct DispatchTurn {
 }
 
 impl SessionHub {
-    /// Whether the broadcast in front is kept for those that are expected to follow at once.
+    /// Whether the next broadcast is delayed, because others are expected to follow at once.
     pub(super) fn delays_broadcast(&mut self, task: &mut TaskContext<'_>) -> bool {
         self.is_broadcast_next() && self.coalescing_delay.should_wait(self.incoming.len(), task)
     }
@@ -35,7 +35,7 @@ impl SessionHub {
         }
     }
 
-    /// Hands out what the registry said, in its order, up to a turn's worth.
+    /// Dispatches the messages of the registry in order, up to the limit of a turn.
     pub(super) fn dispatch(&mut self) {
         let is_broadcast = self.is_broadcast_next();
         let before = self.incoming.len();
@@ -70,7 +70,7 @@ impl SessionHub {
         turn.permits.push((message.queue_permit, message.fan_out_permit));
     }
 
-    /// Delivers the last frames to their sessions, and releases the permits of all messages before the present one.
+    /// Delivers the last frames to their sessions, and releases the permits of all earlier messages.
     fn flush_last(&mut self, turn: &mut DispatchTurn) {
         if let Some((deliver, sessions)) = turn.last.take().map(CoalescedFrames::finish) {
             for session in sessions {
@@ -105,20 +105,20 @@ mod tests {
     use crate::ids::SessionRef;
 
     #[actix::test]
-    async fn a_ping_is_answered_before_a_storm_is_handed_out_to_its_end() {
+    async fn a_ping_is_answered_before_a_storm_is_completely_dispatched() {
         let hub = HubUnderTest::start();
         let (mut peer, adopt) = hub.client();
         hub.address.send(adopt).await.expect("the hub lives");
-        peer.say(PING);
-        let nobody = SessionRef { generation: 0, ..FIRST };
+        peer.send(PING);
+        let gone = SessionRef { generation: 0, ..FIRST };
         for _ in 0..16 {
-            let storm = (0..DISPATCHES_PER_TURN).map(|_| testing::unregistered(nobody));
+            let storm = (0..DISPATCHES_PER_TURN).map(|_| testing::unregistered(gone));
             hub.address.do_send(Answers(storm.collect()));
         }
         hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
         testing::turns(1000).await;
-        let heard = peer.hear("UNREGISTER", 1);
-        let (pong, last) = (heard.find("ping"), heard.find("UNREGISTER"));
-        assert!(pong.is_some() && pong < last, "{heard:?}");
+        let received = peer.read_until("UNREGISTER", 1);
+        let (pong, last) = (received.find("ping"), received.find("UNREGISTER"));
+        assert!(pong.is_some() && pong < last, "{received:?}");
     }
 }

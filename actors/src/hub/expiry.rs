@@ -1,13 +1,13 @@
-//! When sessions end in time: one heap a worker instead of a timer a session.
+//! The times when sessions expire: one heap per worker instead of one timer per session.
 //!
-//! Invariant: a live session has an entry that is due no later than its end. An entry of a session that was refreshed
-//! is put back when it comes up; those of sessions that are gone are swept out when they are the majority.
+//! Invariant: a live session has an entry that is due no later than its end. If a session was refreshed, its entry is
+//! inserted again when it is due. Entries of removed sessions are swept when they are the majority.
 
 use crate::ids::SessionRef;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Stale entries that are never worth a sweep.
+/// Number of stale entries that is too small for a sweep.
 const STALE_MINIMUM: usize = 1024;
 
 /// See the module.
@@ -17,7 +17,7 @@ pub struct ExpiryQueue {
 }
 
 impl ExpiryQueue {
-    /// Notes the end of a session, in Unix seconds.
+    /// Adds the time when a session expires, in seconds of the clock that the caller uses.
     pub fn insert(&mut self, at: u64, session: SessionRef) {
         self.heap.push(Reverse((at, session)));
     }
@@ -31,7 +31,7 @@ impl ExpiryQueue {
         self.heap.pop().map(|Reverse((_, session))| session)
     }
 
-    /// Sweeps the entries of sessions that are gone, when they may be the majority.
+    /// Sweeps the entries of removed sessions, if they may be the majority.
     pub fn sweep(&mut self, live: usize, mut is_live: impl FnMut(SessionRef) -> bool) {
         if self.heap.len() > live * 2 + STALE_MINIMUM {
             self.heap.retain(|Reverse((_, session))| is_live(*session));
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_up_in_the_order_of_their_ends() {
+    fn entries_are_due_in_the_order_of_their_times() {
         let mut queue = ExpiryQueue::default();
         queue.insert(30, session(3));
         queue.insert(10, session(1));
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_that_come_and_go_leave_a_bounded_queue() {
+    fn short_sessions_leave_a_bounded_queue() {
         let mut queue = ExpiryQueue::default();
         for slot in 0..100_000 {
             queue.insert(u64::MAX, session(slot));

@@ -1,8 +1,9 @@
 //! The sessions of one worker thread: their sockets, their slots, and one tick for pings, dead peers and expiry.
 //!
-//! The hub is a stock actor; its sessions are slim ones that it calls. A turn is: messages of the mailbox, readiness of
-//! sockets, then one write per session that has something to say, then one message to the registry. It never matches
-//! and never reads the JSON of emits; it knows neither bus nor catalogue. Its neighbours are `session/` and `registry/`.
+//! The hub is a normal actor. It calls the handlers of its sessions, which have no task of their own. A turn handles
+//! the messages in the mailbox, then the sockets that are ready, then makes one write for each session with output,
+//! then sends one message to the registry. The hub does not match emits and does not read their JSON. It does not know
+//! the bus or the catalogue. Its neighbors are `session/` and `registry/`.
 
 mod coalescing;
 mod coalescing_delay;
@@ -42,9 +43,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use turn::Turn;
 
-/// Who knows the keys and the events of projects, and is asked what a session may do.
+/// Decides what a session may do. The program implements it with the keys and the events of projects.
 pub trait Authorizer {
-    /// Judges new tokens of a session against its project and user.
+    /// Verifies new tokens of a session. They must be of its project and user.
     fn verify_tokens(&self, request: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult>;
 
     /// Decides for each event, in order, whether the session may subscribe to it. Answers from the cache are immediate.
@@ -66,48 +67,49 @@ pub struct SessionHub {
     ctx: SessionContext,
     poller: Option<Poller>,
     ready: Vec<Readiness>,
-    /// What the registry said, in its order: one queue, since an answer must not overtake a notification. Bounded as
-    /// the mailbox that it comes from, by the registry.
+    /// Messages of the registry, in order. They share one queue, because an answer must not overtake a notification.
+    /// The registry bounds it by its permits.
     incoming: VecDeque<Incoming>,
     coalescing_delay: CoalescingDelay,
-    /// Sessions, about, that were handed something out and have not been written to.
+    /// Approximate number of sessions with dispatched frames that are not written yet.
     unwritten: usize,
     expiry: ExpiryQueue,
-    /// Sessions that said goodbye, by the hub's clock when its patience with them ends.
+    /// Closing sessions, by the time (hub clock) when the hub stops waiting for the peer.
     closing_deadlines: ExpiryQueue,
-    /// When sessions with full sockets are checked for progress, by the hub's clock. At most one entry for each session.
+    /// Sessions with full sockets, by the time (hub clock) of the next check for progress. At most one entry per
+    /// session.
     write_deadlines: ExpiryQueue,
     disconnect_scan: DisconnectScan,
-    /// Until when, by the hub's clock, sessions were looked after.
+    /// The last second (hub clock) whose liveness checks are done.
     checked_until: u32,
     registry: Recipient<Requests>,
     authorizer: Rc<dyn Authorizer>,
     started_at: Instant,
 }
 
-/// Takes over a socket whose handshake is checked.
+/// Takes over a socket after its handshake was checked.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Adopt {
     pub socket: std::net::TcpStream,
-    /// What goes out before anything else: answers to requests before the upgrade, and the `101`.
+    /// Bytes to send first: answers to requests before the upgrade, and the `101`.
     pub head: Bytes,
-    /// What came right behind the handshake.
+    /// Bytes that arrived after the handshake.
     pub early: BytesMut,
     pub outcome: HandshakeOutcome,
-    /// Given while the lines of sessions are logged.
+    /// Set while the lines of sessions are logged.
     pub identity: Option<Box<ClientIdentity>>,
     pub connection_slot: ConnectionSlot,
 }
 
-/// How an adopted socket is received.
+/// The outcome of a handshake.
 pub enum HandshakeOutcome {
     Accepted(Grant),
-    /// The tokens were refused: this frame says why, then the session is closed with 4401.
+    /// The tokens were refused. The session sends this frame with the reason and closes with 4401.
     Refused(Bytes),
 }
 
-/// What the registry says.
+/// A message of the registry.
 enum Incoming {
     Dispatch(Dispatch),
     Answers(Answers),
@@ -119,7 +121,8 @@ enum Incoming {
 pub struct CloseAll;
 
 impl SessionHub {
-    /// The hub of worker `worker`; requests of its sessions go to `registry`, what they may do `authorizer` says.
+    /// The hub of worker `worker`. The requests of its sessions go to `registry`, and `authorizer` decides what they
+    /// may do.
     pub fn new(
         worker: u16,
         ctx: SessionContext,
@@ -146,7 +149,8 @@ impl SessionHub {
         }
     }
 
-    /// Has one session do something, if it is still there, and ends it if that was its end.
+    /// Sends a message to a session, if it still exists, and removes the session if the message ended it. Returns
+    /// whether it existed.
     fn with<M>(&mut self, session: SessionRef, message: M) -> bool
     where
         M: Message,
@@ -173,7 +177,7 @@ impl SessionHub {
         let mut socket = mio::net::TcpStream::from_std(socket);
         let Some(poller) = &self.poller else { return };
         if let Err(error) = poller.watch(&mut socket, self.sessions.next_slot()) {
-            return log::error!("worker {} cannot watch a socket: {error}", self.worker);
+            return log::error!(worker = self.worker, cause:% = error; "a socket cannot be registered for polling");
         }
         let (grant, refusal) = match outcome {
             HandshakeOutcome::Accepted(grant) => (grant, None),
@@ -198,7 +202,7 @@ impl Actor for SessionHub {
         match Poller::new() {
             Ok(poller) => self.poller = Some(poller),
             Err(error) => {
-                log::error!("worker {} cannot poll sockets: {error}", self.worker);
+                log::error!(worker = self.worker, cause:% = error; "the worker cannot poll sockets");
                 return ctx.stop();
             }
         }
@@ -207,7 +211,7 @@ impl Actor for SessionHub {
     }
 }
 
-/// Says to the registry that a hub is there; sent by whoever starts the hub, before its first session.
+/// Announces a hub to the registry. The code that starts the hub calls this before the first session.
 pub fn announce(registry: &Recipient<HubStarted>, worker: u16, hub: &Addr<SessionHub>) {
     registry.do_send(HubStarted { worker, hub: hub.clone() });
 }

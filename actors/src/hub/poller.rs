@@ -1,7 +1,6 @@
-//! The sockets of one worker: an edge-triggered poll whose own descriptor tokio watches.
+//! Polls the sockets of one worker: an edge-triggered poll whose own descriptor is watched by tokio.
 //!
-//! One registration a socket for reading and writing, for life: nothing is armed or disarmed, and an idle socket costs
-//! nothing here. mio does the same on other systems.
+//! A socket is registered once, for reading and writing. Nothing is re-armed, and an idle socket costs nothing here.
 
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -14,7 +13,7 @@ use tokio::io::unix::AsyncFd;
 /// Events taken from the kernel at once.
 const EVENTS: usize = 512;
 
-/// mio's `Poll` as tokio wants to hold it.
+/// mio's `Poll`, as `AsyncFd` needs it.
 struct Descriptor(Poll);
 
 impl AsRawFd for Descriptor {
@@ -23,13 +22,13 @@ impl AsRawFd for Descriptor {
     }
 }
 
-/// What happened to one socket.
+/// The readiness of one socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Readiness {
     pub slot: u32,
     pub is_readable: bool,
     pub is_writable: bool,
-    /// The peer ended its side, or the connection broke: a read will say so.
+    /// The peer closed its side, or the connection broke. The next read returns it.
     pub is_read_closed: bool,
 }
 
@@ -55,15 +54,15 @@ impl Poller {
         self.descriptor.get_ref().0.registry().register(socket, Token(slot as usize), interest)
     }
 
-    /// Takes what happened since the last time into `out`. `Pending`: nothing, and the task is woken when something
-    /// does; `Ready`: there may be more.
+    /// Appends the sockets that became ready to `out`. `Pending`: none did, and the task is woken when one does.
+    /// `Ready`: there may be more.
     pub fn poll(&mut self, task: &mut Context<'_>, out: &mut Vec<Readiness>) -> Progress<io::Result<()>> {
         let mut guard = match self.descriptor.poll_read_ready_mut(task) {
             Progress::Ready(guard) => guard?,
             Progress::Pending => return Progress::Pending,
         };
         match guard.get_inner_mut().0.poll(&mut self.events, Some(Duration::ZERO)) {
-            // Nothing was taken, so the readiness stays.
+            // No event was taken, so the readiness stays.
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Progress::Ready(Ok(())),
             Err(error) => return Progress::Ready(Err(error)),
             Ok(()) => {}

@@ -1,5 +1,6 @@
-//! A REGISTER on its way from a session to the registry: whether the project knows its events, and lets its application
-//! subscribe to them. Who knows that is asked; what is known already is answered at once, and keeps its place.
+//! Authorizes a REGISTER between the session and the registry: the project must know the events, and the application
+//! must be allowed to subscribe to them. If the authorizer has the answer cached, the request keeps its place in the
+//! order.
 
 use super::messages::Requests;
 use super::{EventsRequest, SessionHub};
@@ -11,13 +12,13 @@ use actix::prelude::*;
 use futures::FutureExt as _;
 
 impl SessionHub {
-    /// What of these requests the registry is asked now.
+    /// Returns the requests that go to the registry now.
     pub(super) fn authorize_requests(&mut self, requests: Vec<Request>, ctx: &mut Context<Self>) -> Vec<Request> {
-        let judge = |request| match request {
+        let authorize = |request| match request {
             Request::Subscribe(registration) => self.authorize_registration(registration, ctx),
             other => Some(other),
         };
-        requests.into_iter().filter_map(judge).collect()
+        requests.into_iter().filter_map(authorize).collect()
     }
 
     fn authorize_registration(&mut self, registration: Registration, ctx: &mut Context<Self>) -> Option<Request> {
@@ -32,13 +33,13 @@ impl SessionHub {
             if let Some(request) = hub.admit(registration, verdicts) {
                 hub.registry.do_send(Requests { worker: hub.worker, requests: vec![request] });
             }
-            // Futures behind the turn's are polled after it, and nothing else would wake the hub.
+            // This future runs after the turn, and nothing else would wake the hub.
             hub.settle(ctx);
         }));
         None
     }
 
-    /// Takes out of a registration what is refused; what is left, if there is anything, is the registry's.
+    /// Removes the refused entries of a registration. Returns what is left for the registry, if anything.
     fn admit(&mut self, mut registration: Registration, verdicts: Vec<Result<(), ErrorBody>>) -> Option<Request> {
         let session = registration.session;
         if !self.sessions.holds(session) {

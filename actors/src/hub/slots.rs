@@ -1,4 +1,4 @@
-//! The sessions of a worker by slot. A slot is reused, its tenants are told apart by their generation.
+//! The sessions of a worker by slot. Slots are reused. Generations distinguish the sessions of a slot.
 
 use crate::chunked_slab::ChunkedSlab;
 use crate::ids::SessionRef;
@@ -17,12 +17,12 @@ impl Slots {
         Slots { worker, slab: ChunkedSlab::default(), last_generation: 0 }
     }
 
-    /// The slot of the next session to move in.
+    /// The slot of the next session.
     pub fn next_slot(&self) -> u32 {
         self.slab.next_id()
     }
 
-    /// Moves a session in, made for the address that it gets.
+    /// Inserts a session, which `make` builds for its reference.
     pub fn insert(&mut self, make: impl FnOnce(SessionRef) -> Session) -> SessionRef {
         self.last_generation = self.last_generation.wrapping_add(1);
         let (worker, slot) = (self.worker, self.slab.next_id());
@@ -31,17 +31,17 @@ impl Slots {
         reference
     }
 
-    /// The session, if it still lives.
+    /// The session, if it still exists.
     pub fn find(&mut self, session: SessionRef) -> Option<&mut Session> {
         self.slab.get_mut(session.slot).filter(|found| found.reference() == session)
     }
 
-    /// Whether the session still lives.
+    /// Whether the session still exists.
     pub fn holds(&self, session: SessionRef) -> bool {
         self.at(session.slot) == Some(session)
     }
 
-    /// Who lives in a slot.
+    /// The reference of the session in a slot.
     pub fn at(&self, slot: u32) -> Option<SessionRef> {
         self.slab.get(slot).map(Session::reference)
     }
@@ -51,17 +51,17 @@ impl Slots {
         self.slab.get(slot)
     }
 
-    /// Moves a session out.
+    /// Removes a session.
     pub fn remove(&mut self, session: SessionRef) -> Option<Session> {
         if self.holds(session) { self.slab.remove(session.slot) } else { None }
     }
 
-    /// How many there are.
+    /// The number of sessions.
     pub fn len(&self) -> usize {
         self.slab.len()
     }
 
-    /// No session lives in this slot or a higher one.
+    /// One past the highest used slot.
     pub fn end(&self) -> u32 {
         self.slab.end()
     }

@@ -1,4 +1,4 @@
-//! A hub with sockets and nothing behind it, for the tests of this folder.
+//! A hub with sockets, but without a registry, for the tests of this folder.
 
 use super::messages::{Answer, Requests};
 use super::{Adopt, Authorizer, EventsRequest, HandshakeOutcome, SessionHub};
@@ -18,8 +18,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The longest that the system may take to hand on what was written to a socket.
-const DELIVERY: Duration = Duration::from_secs(5);
+/// Maximum time until the peer can read what was written to a socket.
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The first session of a hub.
 pub const FIRST: SessionRef = SessionRef { worker: 0, slot: 0, generation: 1 };
@@ -27,7 +27,7 @@ pub const FIRST: SessionRef = SessionRef { worker: 0, slot: 0, generation: 1 };
 /// A ping with the payload "ping", masked with zeros (RFC 6455 §5.2).
 pub const PING: &[u8] = b"\x89\x84\0\0\0\0ping";
 
-/// A hub, and where its clients connect.
+/// A hub, and the listener of its clients.
 pub struct HubUnderTest {
     pub address: Addr<SessionHub>,
     listener: TcpListener,
@@ -37,11 +37,11 @@ pub struct HubUnderTest {
 /// The other end of a session's connection.
 pub struct Peer(TcpStream);
 
-/// Stands where the registry and the keeper of keys would, and never answers.
-struct Nobody;
+/// A registry and an authorizer that never answer.
+struct Silent;
 
 impl HubUnderTest {
-    /// A hub that pings nobody.
+    /// A hub that sends no pings.
     pub fn start() -> HubUnderTest {
         let settings = SessionSettings {
             handlers: SessionHandlers { on_open: |_, _| {}, on_message: |_, _, _| {} },
@@ -58,12 +58,12 @@ impl HubUnderTest {
         };
         let counters = Arc::new(Counters::default());
         let ctx = SessionContext::new(settings, counters.clone());
-        let address = SessionHub::new(0, ctx, Nobody.start().recipient(), Rc::new(Nobody)).start();
+        let address = SessionHub::new(0, ctx, Silent.start().recipient(), Rc::new(Silent)).start();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         HubUnderTest { address, listener, counters }
     }
 
-    /// A client, and the message by which the hub takes over its socket.
+    /// A client, and the message with which the hub takes over its socket.
     pub fn client(&self) -> (Peer, Adopt) {
         let peer = TcpStream::connect(self.listener.local_addr().expect("bound")).expect("listens");
         let (socket, _) = self.listener.accept().expect("connected");
@@ -91,27 +91,27 @@ impl HubUnderTest {
 
 impl Peer {
     /// Sends bytes.
-    pub fn say(&mut self, bytes: &[u8]) {
+    pub fn send(&mut self, bytes: &[u8]) {
         self.0.write_all(bytes).expect("room in an empty buffer");
     }
 
-    /// What the hub has written, up to where a word stands for the last of so many times. Holds the thread, so that the hub can do
-    /// no more for it: only what is on its way is waited for.
-    pub fn hear(&mut self, word: &str, times: usize) -> String {
+    /// Reads what the hub has written, until `word` was read `times` times. Blocks the thread, so the hub writes
+    /// nothing meanwhile.
+    pub fn read_until(&mut self, word: &str, times: usize) -> String {
         self.0.set_nonblocking(false).expect("a socket");
-        self.0.set_read_timeout(Some(DELIVERY)).expect("a socket");
-        let (mut heard, mut piece) = (String::new(), [0; 4096]);
-        while heard.matches(word).count() < times {
+        self.0.set_read_timeout(Some(READ_TIMEOUT)).expect("a socket");
+        let (mut received, mut piece) = (String::new(), [0; 4096]);
+        while received.matches(word).count() < times {
             match self.0.read(&mut piece) {
                 Ok(0) | Err(_) => break,
-                Ok(count) => heard += &String::from_utf8_lossy(&piece[..count]),
+                Ok(count) => received += &String::from_utf8_lossy(&piece[..count]),
             }
         }
-        heard
+        received
     }
 }
 
-/// Lets the thread's other tasks have so many turns. No time: a hub's tick wakes it once a second.
+/// Lets the other tasks of the thread run `count` times. It does not wait, because the hub's tick would wake the hub.
 pub async fn turns(count: usize) {
     for _ in 0..count {
         tokio::task::yield_now().await;
@@ -124,17 +124,17 @@ pub fn unregistered(session: SessionRef) -> Answer {
     Answer::Unsubscribed { session, answer: Box::new(answer) }
 }
 
-impl Actor for Nobody {
+impl Actor for Silent {
     type Context = Context<Self>;
 }
 
-impl Handler<Requests> for Nobody {
+impl Handler<Requests> for Silent {
     type Result = ();
 
     fn handle(&mut self, _: Requests, _: &mut Context<Self>) {}
 }
 
-impl Authorizer for Nobody {
+impl Authorizer for Silent {
     fn verify_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
         Box::pin(pending())
     }

@@ -1,4 +1,5 @@
-//! What a hub does once a second, for all of its sessions: pings, dead peers, tokens that end, peers that do not answer a close frame.
+//! The work of a hub once a second: pings, dead peers, expired tokens, write timeouts, and peers that do not answer a
+//! close frame.
 
 use super::SessionHub;
 use crate::protocol::codes::CloseCode;
@@ -11,7 +12,7 @@ impl SessionHub {
     pub(super) fn tick(&mut self) {
         self.read_clock();
         let now = self.ctx.now;
-        // Ticks that were late come in a burst: each second has its turn once, and none is skipped.
+        // Late ticks arrive in a burst. Each second is handled once and none is skipped.
         let first = now.saturating_sub(self.ctx.settings.ping_seconds).max(self.checked_until);
         self.checked_until = now;
         for second in first..now {
@@ -34,7 +35,7 @@ impl SessionHub {
         self.ctx.now = u32::try_from(self.started_at.elapsed().as_secs()).unwrap_or(u32::MAX);
     }
 
-    /// Each session is pinged once an interval and looked at twice, spread evenly over the interval's seconds.
+    /// Each session gets one ping and two checks per interval, spread evenly over the seconds of the interval.
     fn check_liveness(&mut self, second: u32) {
         let interval = self.ctx.settings.ping_seconds;
         if interval == 0 {

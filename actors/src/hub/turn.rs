@@ -1,5 +1,5 @@
-//! A hub's turn: what the registry said is dispatched, sockets that are ready are read, then one write per session that
-//! has something to say, then one message to the registry. The messages of the mailbox came just before it.
+//! A turn of the hub. It runs after the messages of the mailbox: dispatch the registry's messages, read the sockets
+//! that are ready, make one write for each session with output, and send one message to the registry.
 
 use super::SessionHub;
 use super::messages::Requests;
@@ -12,14 +12,14 @@ use std::pin::{Pin, pin};
 use std::task::{Context as TaskContext, Poll};
 use tokio::task::yield_now;
 
-/// Rounds of readiness in one turn, after which other tasks of the worker have theirs.
-const ROUNDS_A_TURN: usize = 4;
+/// Polls of the sockets in one turn. After them the worker's other tasks run.
+const POLLS_PER_TURN: usize = 4;
 
-/// Sessions written to in one turn of those that were handed something out, about a millisecond of work: between two portions
-/// of a broadcast the worker answers HTTP calls, and the emits that come in meanwhile are written together after it.
-const WRITES_A_TURN: usize = 64;
+/// Sessions with dispatched frames that are written in one turn, about a millisecond of work. Between two portions of a
+/// broadcast the worker answers HTTP calls, and the emits that arrive meanwhile are written together afterwards.
+const WRITES_PER_TURN: usize = 64;
 
-/// What a hub does in each of its turns, after the messages of its mailbox. Never ends.
+/// The turns of a hub, each after the messages of its mailbox. Never ends.
 pub(super) struct Turn;
 
 impl ActorFuture<SessionHub> for Turn {
@@ -32,8 +32,8 @@ impl ActorFuture<SessionHub> for Turn {
         task: &mut TaskContext<'_>,
     ) -> Poll<()> {
         hub.read_clock();
-        // What was dispatched is written before more is: frames that wait meanwhile are joined.
-        let is_writing = hub.unwritten >= WRITES_A_TURN;
+        // Dispatched frames are written before more are dispatched. Frames that wait meanwhile are coalesced.
+        let is_writing = hub.unwritten >= WRITES_PER_TURN;
         let is_delayed = !is_writing && hub.delays_broadcast(task);
         if !is_writing && !is_delayed {
             let before = hub.ctx.dirty.len();
@@ -42,7 +42,7 @@ impl ActorFuture<SessionHub> for Turn {
         }
         hub.on_unread();
         hub.scan_for_disconnects();
-        let is_drained = (0..ROUNDS_A_TURN).any(|_| hub.poll_sockets(task).is_pending());
+        let is_drained = (0..POLLS_PER_TURN).any(|_| hub.poll_sockets(task).is_pending());
         hub.settle(ctx);
         let has_incoming = !is_delayed && !hub.incoming.is_empty();
         let is_written = hub.ctx.dirty.is_empty();
@@ -52,8 +52,8 @@ impl ActorFuture<SessionHub> for Turn {
             || !hub.ctx.unread.is_empty()
             || hub.disconnect_scan.is_under_way()
         {
-            // Woken after the runtime has looked at sockets, the hub's and the worker's others: woken at once, it would have
-            // some sixty turns before that.
+            // Yield, so that the runtime polls all sockets of the worker first. A direct wake-up would run the hub
+            // about sixty times before that.
             let _ = pin!(yield_now()).poll(task);
         }
         Poll::Pending
@@ -61,7 +61,7 @@ impl ActorFuture<SessionHub> for Turn {
 }
 
 impl SessionHub {
-    /// One round of readiness; `Pending` when there is no more for now.
+    /// Polls the sockets once. `Pending` if nothing is ready.
     fn poll_sockets(&mut self, task: &mut TaskContext<'_>) -> Poll<()> {
         let Some(poller) = &mut self.poller else { return Poll::Pending };
         match poller.poll(task, &mut self.ready) {
@@ -71,7 +71,7 @@ impl SessionHub {
                 Poll::Ready(())
             }
             Poll::Ready(Err(error)) => {
-                log::error!("worker {} lost its sockets: {error}", self.worker);
+                log::error!(worker = self.worker, cause:% = error; "the worker can no longer poll its sockets");
                 self.poller = None;
                 Poll::Pending
             }
@@ -81,8 +81,8 @@ impl SessionHub {
     fn on_readiness(&mut self) {
         let mut ready = std::mem::take(&mut self.ready);
         for Readiness { slot, is_readable, is_writable, is_read_closed } in ready.drain(..) {
-            // A socket leaves the poll when it is dropped, so that an event names the slot's present tenant; one that
-            // was taken in the same round is at most polled for nothing.
+            // A dropped socket leaves the poll, so an event belongs to the current session of the slot. If the slot was
+            // reused in this poll, the new session is at most polled for nothing.
             let Some(session) = self.sessions.at(slot) else { continue };
             if is_writable {
                 self.with(session, Flush);
@@ -100,16 +100,16 @@ impl SessionHub {
         }
     }
 
-    /// The end of a turn: what the sessions left to do is done.
+    /// The end of a turn: does what the sessions left in the context.
     pub(super) fn settle(&mut self, ctx: &mut Context<Self>) {
         let mut requests = Vec::new();
-        // What clients asked for is answered at once: however much they ask, a turn brings what was dispatched nearer its end.
-        let kept = self.unwritten.saturating_sub(WRITES_A_TURN);
-        while !self.ctx.requests.is_empty() || self.ctx.dirty.len() > kept {
-            let asked = std::mem::take(&mut self.ctx.requests);
-            // What is refused is answered, and has something to write.
-            requests.extend(self.authorize_requests(asked, ctx));
-            while self.ctx.dirty.len() > kept
+        // Requests of clients are answered at once, but each turn also writes a portion of the dispatched frames.
+        let remaining = self.unwritten.saturating_sub(WRITES_PER_TURN);
+        while !self.ctx.requests.is_empty() || self.ctx.dirty.len() > remaining {
+            let new = std::mem::take(&mut self.ctx.requests);
+            // A refused request is answered here, so its session has output.
+            requests.extend(self.authorize_requests(new, ctx));
+            while self.ctx.dirty.len() > remaining
                 && let Some(slot) = self.ctx.dirty.pop_front()
             {
                 if let Some(session) = self.sessions.at(slot) {
@@ -117,9 +117,9 @@ impl SessionHub {
                 }
             }
         }
-        self.unwritten = kept;
-        for (session, patience_seconds) in self.ctx.closing.drain(..) {
-            self.closing_deadlines.insert((self.ctx.now + patience_seconds).into(), session);
+        self.unwritten = remaining;
+        for (session, seconds) in self.ctx.closing.drain(..) {
+            self.closing_deadlines.insert((self.ctx.now + seconds).into(), session);
         }
         for (session, deadline) in self.ctx.write_deadlines.drain(..) {
             self.write_deadlines.insert(deadline.into(), session);
@@ -135,12 +135,12 @@ impl SessionHub {
             let verdict = self.authorizer.verify_tokens(request).into_actor(self);
             ctx.spawn(verdict.map(move |result, hub, ctx| {
                 hub.with(session, TokensVerified { guid, result });
-                // Futures behind the turn's are polled after it, and nothing else would wake the hub.
+                // This future runs after the turn, and nothing else would wake the hub.
                 hub.settle(ctx);
             }));
         }
         if !requests.is_empty() {
-            // Bounded by the sessions: each has at most its messages of a second and its subscriptions under way.
+            // Bounded: each session has a limit of messages per second and of subscriptions.
             self.registry.do_send(Requests { worker: self.worker, requests });
         }
     }
@@ -154,8 +154,8 @@ mod tests {
     use crate::ids::SessionRef;
 
     #[actix::test]
-    async fn what_the_registry_says_while_others_are_welcomed_waits_for_no_later_event() {
-        for others in [1, 3 * WRITES_A_TURN] {
+    async fn answers_that_arrive_while_clients_connect_need_no_later_event() {
+        for others in [1, 3 * WRITES_PER_TURN] {
             let hub = HubUnderTest::start();
             let (mut peer, adopt) = hub.client();
             hub.address.send(adopt).await.expect("the hub lives");
@@ -165,30 +165,29 @@ mod tests {
             }
             hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
             testing::turns(1000).await;
-            let heard = peer.hear("UNREGISTER", 1);
-            assert!(heard.contains("UNREGISTER"), "beside {others} others: {heard:?}");
+            let received = peer.read_until("UNREGISTER", 1);
+            assert!(received.contains("UNREGISTER"), "beside {others} others: {received:?}");
         }
     }
 
     #[actix::test]
-    async fn what_the_registry_says_is_told_while_every_client_keeps_the_hub_busy() {
+    async fn answers_are_delivered_while_every_client_keeps_the_hub_busy() {
         let hub = HubUnderTest::start();
         let mut peers = Vec::new();
-        for _ in 0..3 * WRITES_A_TURN {
+        for _ in 0..3 * WRITES_PER_TURN {
             let (peer, adopt) = hub.client();
             hub.address.send(adopt).await.expect("the hub lives");
             peers.push(peer);
         }
-        let everybody =
-            (0..).zip(1..).map(|(slot, generation)| SessionRef { worker: 0, slot, generation }).take(peers.len());
-        hub.address.do_send(Answers(everybody.map(testing::unregistered).collect()));
+        let all = (0..).zip(1..).map(|(slot, generation)| SessionRef { worker: 0, slot, generation }).take(peers.len());
+        hub.address.do_send(Answers(all.map(testing::unregistered).collect()));
         for turn in 0..200 {
             if turn == 50 {
                 hub.address.do_send(Answers(vec![testing::unregistered(FIRST)]));
             }
-            peers.iter_mut().for_each(|peer| peer.say(PING));
+            peers.iter_mut().for_each(|peer| peer.send(PING));
             testing::turns(1).await;
         }
-        assert_eq!(peers[0].hear("UNREGISTER", 2).matches("UNREGISTER").count(), 2);
+        assert_eq!(peers[0].read_until("UNREGISTER", 2).matches("UNREGISTER").count(), 2);
     }
 }

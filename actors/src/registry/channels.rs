@@ -1,5 +1,5 @@
-//! The channels with subscribers on this node. A channel is joined for its first subscriber and left some time after its
-//! last subscriber is gone.
+//! The channels with subscribers on this node. A channel is joined for its first subscriber and left some time after
+//! its last subscriber is gone.
 
 use super::index::ChannelId;
 use crate::bus::ChannelKey;
@@ -28,7 +28,8 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// Adds a subscriber, or one that waits for the channel to be joined. The channel is not left as long as it has one.
+    /// Adds a subscriber, or one that waits for the channel to be joined. The channel is not left as long as it has
+    /// one.
     pub fn add_subscriber(&mut self, key: &ChannelKey) -> ChannelId {
         let id = *self.ids.entry_ref(key).or_insert_with(|| {
             ChannelId(self.channels.insert(Channel {
@@ -73,7 +74,8 @@ impl Channels {
         self.channels[id.0].subscribers
     }
 
-    /// Removes the channels that have had no subscriber since before the previous call. The caller leaves them on the bus.
+    /// Removes the channels that have had no subscriber since before the previous call. The caller leaves them on the
+    /// bus.
     pub fn take_empty(&mut self) -> Vec<ChannelKey> {
         let mut left = Vec::new();
         let due = std::mem::replace(&mut self.idle, std::mem::take(&mut self.emptied));

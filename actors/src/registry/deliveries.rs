@@ -1,5 +1,5 @@
-//! The distinct deliveries (event id, selection, with or without data), interned. Subscriptions with equal deliveries share
-//! one, and a publication builds one frame for each.
+//! The distinct deliveries (event id, selection, with or without data), interned. Subscriptions with equal deliveries
+//! share one, and a publication builds one frame for each.
 
 use super::index::DeliveryId;
 use super::index::interner::Interner;

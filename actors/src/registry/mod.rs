@@ -1,8 +1,8 @@
 //! The registry: all subscriptions of this node, and the matching of publications with them.
 //!
 //! One actor on the bus arbiter. Hubs send it the requests of their sessions (`Requests`), and the bus sends it
-//! publications. It finds the matching subscriptions with `index/`, builds one frame per distinct delivery, and sends each
-//! hub one message (`Dispatch`). It never writes to sockets.
+//! publications. It finds the matching subscriptions with `index/`, builds one frame per distinct delivery, and sends
+//! each hub one message (`Dispatch`). It never writes to sockets.
 
 mod channels;
 mod deliveries;
@@ -31,8 +31,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Interval of the check for empty channels. A channel that is empty at two checks, and in between, is left. A client that
-/// reconnects at once finds its channel still joined.
+/// Interval of the check for empty channels. A channel that is empty at two checks, and in between, is left. A client
+/// that reconnects at once finds its channel still joined.
 const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 type JoinResult = Result<(), BusError>;
@@ -88,8 +88,8 @@ impl SessionRegistry {
         }
     }
 
-    /// Adds the subscriptions to the index, except those whose channel could not be joined. `joins` has the result of each
-    /// join with the position of its spec.
+    /// Adds the subscriptions to the index, except those whose channel could not be joined. `joins` has the result of
+    /// each join with the position of its spec.
     fn subscribe(
         &mut self,
         registration: Registration,
@@ -129,8 +129,8 @@ impl SessionRegistry {
         self.counters.channels.set(self.channels.len() as u64);
     }
 
-    /// Joins the channels that are not joined yet, then adds the subscriptions. If a join has to wait, returns `None` and
-    /// sends the answer later.
+    /// Joins the channels that are not joined yet, then adds the subscriptions. If a join has to wait, returns `None`
+    /// and sends the answer later.
     fn on_subscribe(&mut self, worker: u16, registration: Registration, ctx: &mut Context<Self>) -> Option<Answer> {
         let mut channels = Vec::with_capacity(registration.specs.len());
         let mut joins: Vec<LocalBoxFuture<'static, (usize, JoinResult)>> = Vec::new();
@@ -210,7 +210,8 @@ impl Handler<Requests> for SessionRegistry {
 
     fn handle(&mut self, message: Requests, ctx: &mut Context<Self>) {
         if self.is_partly_dispatched() {
-            // A subscription that is being removed is still in the remainder, and nothing may follow the answer to UNREGISTER.
+            // A subscription that is being removed is still in the remainder, and nothing may follow the answer to
+            // UNREGISTER.
             self.deferred.push_back(message);
         } else {
             self.on_requests(message, ctx);

@@ -14,13 +14,14 @@ use actix::prelude::*;
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// Bytes of frames in one batch. After each batch the registry checks whether the hubs have room: a publication can have as
-/// many frames as subscribers, each as long as the event data.
+/// Bytes of frames in one batch. After each batch the registry checks whether the hubs have room: a publication can
+/// have as many frames as subscribers, each as long as the event data.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// Event data of this size is shared by the frames of an emit instead of being copied into each. Smaller data is copied,
-/// because one buffer is faster to write than three, and so is selected data. Copies are bounded by `limits.queued_bytes`
-/// twice: on their way to the hubs by the fan-out permits, and past a session's send buffer by the node's burst bytes.
+/// Event data of this size is shared by the frames of an emit instead of being copied into each. Smaller data is
+/// copied, because one buffer is faster to write than three, and so is selected data. Copies are bounded by
+/// `limits.queued_bytes` twice: on their way to the hubs by the fan-out permits, and past a session's send buffer by
+/// the node's burst bytes.
 const SHARED_DATA_BYTES: usize = 16 * 1024;
 
 impl Handler<Published> for SessionRegistry {

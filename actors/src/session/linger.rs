@@ -1,13 +1,13 @@
-//! How a session lets go of its socket. What a closed socket has not delivered stays in the kernel, up to megabytes for each,
-//! and as long as the peer's machine answers that it has no room: minutes. A peer that reads nothing and comes back
-//! would fill the machine with sockets that no process has. So the afterlife is bounded.
+//! How a session lets go of its socket. What a closed socket has not delivered stays in the kernel, up to megabytes for
+//! each, and as long as the peer's machine answers that it has no room: minutes. A peer that reads nothing and comes
+//! back would fill the machine with sockets that no process has. So the afterlife is bounded.
 
 use super::Session;
 use std::time::Duration;
 
 impl Session {
-    /// Gives up on a peer that had its time to take our goodbye: the connection is reset as the socket is dropped, and the
-    /// kernel keeps nothing of it.
+    /// Gives up on a peer that had its time to take our goodbye: the connection is reset as the socket is dropped, and
+    /// the kernel keeps nothing of it.
     pub(crate) fn reset_on_drop(&mut self) {
         // What a stranger is told may still be on its way: its time is shorter than a bad line's.
         if !self.is_unauthenticated {

@@ -41,7 +41,8 @@ use subscriptions::Subscriptions;
 /// What stands for an end without a close frame (RFC 6455 §7.1.5).
 const ABNORMAL_CLOSE: u16 = 1006;
 
-/// What a session holds of the node, given back when it ends: its count, and limit_slots under limits where there are any.
+/// What a session holds of the node, given back when it ends: its count, and limit_slots under limits where there are
+/// any.
 pub struct ConnectionSlot {
     pub counted: CountedSession,
     pub limit_slots: Option<Box<dyn Any + Send>>,

@@ -45,8 +45,8 @@ pub fn on_client_message(session: &mut Session, message: Event<'_>, ctx: &mut Se
     }
 }
 
-/// What this thread has had of a processor. Not what a clock on the wall shows: on a busy machine a client would be charged
-/// for what others do.
+/// What this thread has had of a processor. Not what a clock on the wall shows: on a busy machine a client would be
+/// charged for what others do.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     // Never negative: it counts from the thread's start.

@@ -74,8 +74,8 @@ impl Session {
         }
     }
 
-    /// The backlog is past the session's bound. The frames of one emit may exceed it, within the node's bound for all such
-    /// bursts. Anything more closes the session.
+    /// The backlog is past the session's bound. The frames of one emit may exceed it, within the node's bound for all
+    /// such bursts. Anything more closes the session.
     fn limit_backlog(&mut self, publication: Option<u64>, ctx: &mut SessionContext) {
         let bound = ctx.settings.send_buffer_bytes;
         if !self.has_blocked_socket() && !self.is_past(bound, ctx) {

@@ -1,5 +1,5 @@
-//! The frames that a session could not write yet, in order. It counts the memory that they hold: event data that several
-//! frames of one emit share is counted once.
+//! The frames that a session could not write yet, in order. It counts the memory that they hold: event data that
+//! several frames of one emit share is counted once.
 
 use crate::protocol::frame::OutgoingFrame;
 use bytes::{Buf, Bytes};
@@ -122,7 +122,8 @@ impl Outbox {
         self.memory() - self.burst.map_or(0, |burst| burst.bytes.min(self.memory()))
     }
 
-    /// Lets the publication exceed the bound, unless an earlier one does already. Returns the bytes by which the burst grew.
+    /// Lets the publication exceed the bound, unless an earlier one does already. Returns the bytes by which the burst
+    /// grew.
     pub fn extend_burst(&mut self, publication: u64) -> Option<usize> {
         let latest = self.latest.filter(|latest| latest.publication == publication)?;
         let before = match self.burst {
@@ -166,8 +167,8 @@ impl Outbox {
         self.progress_at = now;
     }
 
-    /// Makes an empty outbox ready for another session. Returns whether it is worth keeping: a long queue leaves long lists
-    /// behind.
+    /// Makes an empty outbox ready for another session. Returns whether it is worth keeping: a long queue leaves long
+    /// lists behind.
     pub fn recycle(&mut self) -> bool {
         (self.latest, self.is_blocked) = (None, false);
         self.queue.capacity() <= SLICES_A_WRITE && self.shared.capacity() <= SLICES_A_WRITE
@@ -198,8 +199,8 @@ impl Outbox {
         Released { wire_bytes: before - self.wire_bytes, burst_bytes }
     }
 
-    /// Writes until nothing waits or the socket takes no more. An error means that the connection is gone; `flushed` says
-    /// what went out before it too.
+    /// Writes until nothing waits or the socket takes no more. An error means that the connection is gone; `flushed`
+    /// says what went out before it too.
     pub fn flush(&mut self, mut socket: impl Write, flushed: &mut Flushed) -> io::Result<()> {
         self.is_blocked = false;
         while let Some(first) = self.queue.front() {

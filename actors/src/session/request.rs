@@ -89,7 +89,8 @@ pub struct PendingAnswer {
 pub type SubscribeResult = Result<SubscriptionId, ErrorCode>;
 
 impl Registration {
-    /// Takes out the specs whose verdict is a refusal, and answers how many they were. There is one verdict for each spec.
+    /// Takes out the specs whose verdict is a refusal, and answers how many they were. There is one verdict for each
+    /// spec.
     pub fn refuse(&mut self, verdicts: Vec<Result<(), ErrorBody>>) -> usize {
         let before = self.specs.len();
         let specs = std::mem::take(&mut self.specs).into_iter().zip(std::mem::take(&mut self.answer.entries));
@@ -123,8 +124,8 @@ impl PendingAnswer {
         self.entries.iter().map(|(_, id, _)| *id)
     }
 
-    /// For a log line: `EVENT_ID:EVENT` of the accepted entries, and `EVENT:CODE` of the refused ones. An entry without a
-    /// valid event name has its code only.
+    /// For a log line: `EVENT_ID:EVENT` of the accepted entries, and `EVENT:CODE` of the refused ones. An entry without
+    /// a valid event name has its code only.
     pub fn names(&self, results: &[SubscribeResult]) -> (Vec<String>, Vec<String>) {
         let (mut accepted, mut refused) = (Vec::new(), Vec::new());
         for (entry, code) in self.invalid.iter().zip(&self.refused) {

@@ -34,8 +34,8 @@ impl Subscriptions {
         held + self.under_way as usize
     }
 
-    /// A new id, unique in the session; sessions that subscribe in the same order have equal ones. `None` when a session
-    /// has used them all.
+    /// A new id, unique in the session; sessions that subscribe in the same order have equal ones. `None` when a
+    /// session has used them all.
     pub fn next_event_id(&mut self) -> Option<EventId> {
         self.last_event_id = self.last_event_id.checked_add(1)?;
         Some(EventId(self.last_event_id))

@@ -40,7 +40,8 @@ impl RedisAddress {
         Ok(RedisAddress { info: info.set_redis_settings(redis) })
     }
 
-    /// A source of connections. They call `push` with each push message, and their commands fail after `response_timeout`.
+    /// A source of connections. They call `push` with each push message, and their commands fail after
+    /// `response_timeout`.
     pub(super) fn connector(
         &self,
         push: impl Fn(PushInfo) + Send + Sync + 'static,
@@ -74,8 +75,8 @@ pub(super) struct Connector {
 }
 
 impl Connector {
-    /// A new connection. It is taken out of the pool permanently: a pool checks each connection before it lends it again,
-    /// but all commands share this one at the same time, and it is never returned.
+    /// A new connection. It is taken out of the pool permanently: a pool checks each connection before it lends it
+    /// again, but all commands share this one at the same time, and it is never returned.
     pub async fn connect(&self) -> Result<MultiplexedConnection, String> {
         match self.pool.get().await {
             Ok(connection) => Ok(Connection::take(connection)),

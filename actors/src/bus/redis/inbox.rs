@@ -2,8 +2,8 @@
 //!
 //! Redis does not wait for slow nodes. When the queue is full, publications are dropped and their channel is marked as
 //! overflowed. The channel drops everything until half of the queue is free. Then its subscriptions get `GAP`, after
-//! everything that arrived before. If the channel recovered at the first free byte, a channel that is too busy would cause
-//! a gap for each of its publications.
+//! everything that arrived before. If the channel recovered at the first free byte, a channel that is too busy would
+//! cause a gap for each of its publications.
 
 use super::log_rate_limit::LogRateLimit;
 use super::names::Names;
@@ -16,7 +16,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 
-/// See the module. Everything runs on the bus arbiter. The lock is here only because the driver's callback must be `Sync`.
+/// See the module. Everything runs on the bus arbiter. The lock is here only because the driver's callback must be
+/// `Sync`.
 pub(super) struct Inbox {
     subscriber: Subscriber,
     listeners: ControlListeners,

@@ -1,14 +1,16 @@
 //! The bus of many nodes: one Redis that they share.
 //!
-//! There is one Redis channel for each (project, event) with subscribers on a node. Clients have no state in Redis. There
-//! are two connections: `subscriber.rs` receives, `publisher.rs` publishes. Each reconnects by itself. Incoming
+//! There is one Redis channel for each (project, event) with subscribers on a node. Clients have no state in Redis.
+//! There are two connections: `subscriber.rs` receives, `publisher.rs` publishes. Each reconnects by itself. Incoming
 //! publications go through `inbox.rs`, which bounds them. Only this folder uses the Redis drivers.
 //!
 //! Invariants:
-//! 1. A publication that Redis accepted arrives on every node that joined the channel, or that node gets `Missed` for it.
+//! 1. A publication that Redis accepted arrives on every node that joined the channel, or that node gets `Missed` for
+//!    it.
 //! 2. While one of the two connections is lost, emits are refused. None is accepted and lost. `BusError::Unavailable`
 //!    means that nothing was written to Redis or that Redis refused it. Any other failure is `OutcomeUnknown`.
-//! 3. Publications go over one connection in the order of the calls, and Redis delivers them to all nodes in that order.
+//! 3. Publications go over one connection in the order of the calls, and Redis delivers them to all nodes in that
+//!    order.
 
 mod address;
 mod announcement;

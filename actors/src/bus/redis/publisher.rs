@@ -1,7 +1,8 @@
 //! The connection on which this node publishes: pipelined, in the order of the calls.
 //!
-//! One task for the life of the bus. It sends a call and all calls that wait behind it in one pipeline. Several pipelines
-//! are under way at once, so no emit waits for the answer to another one. Only this task sets `BusHealth::set_accepts`.
+//! One task for the life of the bus. It sends a call and all calls that wait behind it in one pipeline. Several
+//! pipelines are under way at once, so no emit waits for the answer to another one. Only this task sets
+//! `BusHealth::set_accepts`.
 
 use super::address::Connector;
 use super::backoff::Backoff;
@@ -24,7 +25,8 @@ pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval of the pings on an idle connection. They find a dead connection before an emit does.
 const PING_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Maximum number of pipelines under way. It is less than the driver's queue, so the driver does not change their order.
+/// Maximum number of pipelines under way. It is less than the driver's queue, so the driver does not change their
+/// order.
 const PIPELINES: usize = 16;
 
 /// Maximum number of publications in one pipeline.
@@ -125,8 +127,8 @@ impl PublisherTask {
         }
     }
 
-    /// Publishes until the connection is lost; returns the cause. The calls under way are dropped with it, which answers
-    /// them [`BusError::OutcomeUnknown`]: their bytes may have reached Redis.
+    /// Publishes until the connection is lost; returns the cause. The calls under way are dropped with it, which
+    /// answers them [`BusError::OutcomeUnknown`]: their bytes may have reached Redis.
     async fn serve(&mut self, connection: MultiplexedConnection) -> String {
         let mut ping = interval(PING_INTERVAL);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,7 +1,7 @@
 //! The connection on which this node receives: it joins channels, sends pings, and reconnects after a loss.
 //!
-//! One task for the life of the bus. Only this task sets `BusHealth::set_receives`. The node receives from the moment when
-//! all wanted channels are confirmed and their gaps are sent, until the connection is lost.
+//! One task for the life of the bus. Only this task sets `BusHealth::set_receives`. The node receives from the moment
+//! when all wanted channels are confirmed and their gaps are sent, until the connection is lost.
 
 use super::address::Connector;
 use super::backoff::Backoff;
@@ -125,7 +125,8 @@ impl SubscriberTask {
         Ok(connection)
     }
 
-    /// Discards the commands that arrived without a connection: joins are refused, and left channels are not joined again.
+    /// Discards the commands that arrived without a connection: joins are refused, and left channels are not joined
+    /// again.
     fn discard_commands(&mut self) {
         while let Some(command) = self.held.take().or_else(|| self.commands.try_recv().ok()) {
             if let ChannelCommand::Leave(channel) = command {
@@ -184,7 +185,8 @@ impl SubscriberTask {
         Ok(())
     }
 
-    /// Joins channels and answers the callers. If the connection fails, the answers are dropped, which tells the callers.
+    /// Joins channels and answers the callers. If the connection fails, the answers are dropped, which tells the
+    /// callers.
     async fn join(&mut self, first: Joining, connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
         let (mut channels, mut answers) = (vec![first.0], vec![first.1]);
         while channels.len() < BATCH {

@@ -1,9 +1,9 @@
 //! One search of the index: runs each lookup of the channel and each candidate group's filter, and reports matches.
 //!
 //! The cost of every lookup and filter is limited ([`bounds`]). Each has a guaranteed budget that no other can use up.
-//! One that needs more is postponed and retried after all others, in rounds of growing budgets, so that cheap conditions
-//! run before expensive ones and an expensive condition never hides a match of another. What the budget of the emit
-//! cannot pay for stays undecided.
+//! One that needs more is postponed and retried after all others, in rounds of growing budgets, so that cheap
+//! conditions run before expensive ones and an expensive condition never hides a match of another. What the budget of
+//! the emit cannot pay for stays undecided.
 
 use super::filters::Filters;
 use super::group::{Identity, Member};
@@ -17,8 +17,8 @@ use crate::condition::document::Document;
 use crate::condition::{CostBudget, bounds};
 use crate::ids::SessionRef;
 
-/// The budget of one lookup or filter in each retry round. A failed attempt spends budget that the next round could have
-/// used, so there are only two rounds, with budgets far apart.
+/// The budget of one lookup or filter in each retry round. A failed attempt spends budget that the next round could
+/// have used, so there are only two rounds, with budgets far apart.
 const RETRY_BUDGETS: [usize; 2] = [1 << 12, bounds::CONDITION_COST];
 
 /// The cost limits of one search.

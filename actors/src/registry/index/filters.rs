@@ -1,5 +1,5 @@
-//! Residual filters: what remains to be checked after the index terms of a plan. Equal filters are stored once, and each
-//! runs at most once per emit.
+//! Residual filters: what remains to be checked after the index terms of a plan. Equal filters are stored once, and
+//! each runs at most once per emit.
 
 use super::interner::Interner;
 use crate::chunked_slab::NONE;
@@ -54,8 +54,8 @@ impl Filters {
         }
     }
 
-    /// Whether the filter matches `document`, the data of `emit`. `None` if `budget` is too small. Spends nothing if this emit
-    /// already has a result, or already failed with a budget of the same magnitude.
+    /// Whether the filter matches `document`, the data of `emit`. `None` if `budget` is too small. Spends nothing if
+    /// this emit already has a result, or already failed with a budget of the same magnitude.
     pub(super) fn matches(
         &mut self,
         filter: u32,

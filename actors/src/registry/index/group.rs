@@ -15,7 +15,8 @@ pub(super) struct Identity {
     pub(super) has_more_postings: bool,
 }
 
-/// One cache line: a million subscriptions, each with its own value, are a million groups, and a search reads one of them.
+/// One cache line: a million subscriptions, each with its own value, are a million groups, and a search reads one of
+/// them.
 #[repr(align(64))]
 pub(super) struct Group {
     pub(super) key: TermKey,

@@ -1,5 +1,5 @@
-//! Posting lists: under each term key, groups of subscriptions that share the key, a filter and a delivery. One check of
-//! the filter serves a whole group.
+//! Posting lists: under each term key, groups of subscriptions that share the key, a filter and a delivery. One check
+//! of the filter serves a whole group.
 //!
 //! The groups of one key form a chain. The first group is found by the key, the others by their identity: adding to ten
 //! thousand different conditions on one value needs no scan of the chain. A group with one member stores it inline.

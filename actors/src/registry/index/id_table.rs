@@ -52,7 +52,8 @@ impl IdTable {
     }
 }
 
-/// Uses bits that the tables themselves do not use: they use the lowest ones for the bucket and the top seven for the tag.
+/// Uses bits that the tables themselves do not use: they use the lowest ones for the bucket and the top seven for the
+/// tag.
 fn shard(hash: u64) -> usize {
     (hash >> 48) as usize % SHARDS
 }

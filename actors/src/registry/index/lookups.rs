@@ -1,7 +1,8 @@
-//! What an emit on each channel must look up: one lookup per (channel, path, kind of term) in use, and one per range bound.
+//! What an emit on each channel must look up: one lookup per (channel, path, kind of term) in use, and one per range
+//! bound.
 //!
-//! A channel is only the list of its lookups: a million channels with one subscription each take a million lookups and no
-//! maps. Knows nothing of subscriptions.
+//! A channel is only the list of its lookups: a million channels with one subscription each take a million lookups and
+//! no maps. Knows nothing of subscriptions.
 
 use super::id_table::IdTable;
 use super::ids::ChannelId;
@@ -110,8 +111,8 @@ impl Lookups {
         self.lookups[id].bound.as_ref().map_or(id, |bound| bound.lookup)
     }
 
-    /// Calls `on_bound` once with the number of each bound of range `id` that the document matches. Calls it for none if
-    /// `budget` is too small.
+    /// Calls `on_bound` once with the number of each bound of range `id` that the document matches. Calls it for none
+    /// if `budget` is too small.
     pub(super) fn for_each_matching_bound(
         &self,
         id: u32,

@@ -1,20 +1,21 @@
-//! The subscription index: finds the subscriptions of a channel that match event data without evaluating each condition.
+//! The subscription index: finds the subscriptions of a channel that match event data without evaluating each
+//! condition.
 //!
 //! Pure: knows conditions and session addresses, but no socket, actor or bus.
 //!
 //! - `plan` and `terms` turn a new subscription's condition into index terms and a residual filter per term.
-//! - `lookups` and `ranges` store what an emit on each channel must look up: one lookup per (channel, path, kind), and the
-//!   bounds of range conditions.
+//! - `lookups` and `ranges` store what an emit on each channel must look up: one lookup per (channel, path, kind), and
+//!   the bounds of range conditions.
 //! - `term_key` computes the key of a term's posting list.
-//! - `group` and `groups` store the postings under each key. A group is the subscriptions that share a key, a filter and
-//!   a delivery.
+//! - `group` and `groups` store the postings under each key. A group is the subscriptions that share a key, a filter
+//!   and a delivery.
 //! - `filters` stores each distinct residual filter once.
 //! - `subscriptions` maps a subscription to its postings.
 //! - `insert` adds a subscription; `evaluate` runs the lookups and filters for an emit.
 //!
-//! Memory follows the number of subscriptions. What the last holder releases is freed, and tables and lists shrink to at
-//! most four times what they hold. A search allocates nothing, except for ranges: those copy the strings and numbers that
-//! they compare.
+//! Memory follows the number of subscriptions. What the last holder releases is freed, and tables and lists shrink to
+//! at most four times what they hold. A search allocates nothing, except for ranges: those copy the strings and numbers
+//! that they compare.
 
 mod evaluate;
 mod filters;
@@ -153,8 +154,8 @@ impl SubscriptionIndex {
         Undecided { groups, lookups: lookups.into_iter().collect() }
     }
 
-    /// Calls `on_subscription` once for each subscription that the last search neither reported nor ruled out. If a lookup
-    /// is undecided, this scans every group of the index once.
+    /// Calls `on_subscription` once for each subscription that the last search neither reported nor ruled out. If a
+    /// lookup is undecided, this scans every group of the index once.
     pub fn for_each_undecided(
         &mut self,
         undecided: &Undecided,

@@ -1,8 +1,8 @@
 //! The query plan of a condition: which index terms find it, and which residual filter remains to be checked for each.
 //!
-//! A plan must be sound: data that matches the condition matches at least one term (`terms`) and that term's residual. For
-//! a conjunction, the plan uses the terms of its most selective part, and the other parts remain in the filter. For a
-//! disjunction, it uses the terms of every branch. Plans do not multiply out: a plan never has more terms than the
+//! A plan must be sound: data that matches the condition matches at least one term (`terms`) and that term's residual.
+//! For a conjunction, the plan uses the terms of its most selective part, and the other parts remain in the filter. For
+//! a disjunction, it uses the terms of every branch. Plans do not multiply out: a plan never has more terms than the
 //! condition has operators and list values, and at most [`MAX_TERMS`] terms on at most [`MAX_PATHS`] paths.
 
 use super::terms::{Term, TermKind, terms_of};
@@ -13,17 +13,17 @@ use std::rc::Rc;
 /// all. 128 admits every `$in` (at most 100 values) and keeps the memory of a hostile condition below about 10 KiB.
 pub(super) const MAX_TERMS: usize = 128;
 
-/// Maximum paths of one plan, each of which every emit on the channel must look up. With a disjunction of 62 paths into one
-/// array of 130,000 numbers, an emit took two seconds. Evaluated as a filter, its cost is limited by
+/// Maximum paths of one plan, each of which every emit on the channel must look up. With a disjunction of 62 paths into
+/// one array of 130,000 numbers, an emit took two seconds. Evaluated as a filter, its cost is limited by
 /// `bounds::CONDITION_COST`.
 const MAX_PATHS: usize = 8;
 
-/// Maximum equalities of one conjunction whose estimated costs are compared. Each estimate takes a few hash lookups, and
-/// a condition whose fifth equality is by far the most selective is rare.
+/// Maximum equalities of one conjunction whose estimated costs are compared. Each estimate takes a few hash lookups,
+/// and a condition whose fifth equality is by far the most selective is rare.
 const MAX_COMPARED: usize = 4;
 
-/// One index term, and what remains to be checked for data that matches the term. Terms with the same residual share the
-/// list.
+/// One index term, and what remains to be checked for data that matches the term. Terms with the same residual share
+/// the list.
 #[derive(Clone, Debug)]
 pub(super) struct PlannedTerm<'c> {
     pub(super) term: Term<'c>,

@@ -47,8 +47,8 @@ impl Scalar {
     }
 }
 
-/// The least and the greatest number and string at a path. They are enough: some value matches a lower bound exactly if the
-/// greatest value does. So an array of 100,000 elements takes one scan of the bounds.
+/// The least and the greatest number and string at a path. They are enough: some value matches a lower bound exactly if
+/// the greatest value does. So an array of 100,000 elements takes one scan of the bounds.
 #[derive(Default)]
 pub(super) struct Extremes {
     numbers: Option<(Number, Number)>,
@@ -74,8 +74,8 @@ impl Extremes {
     ) {
         let mut scan = |side, from, to| {
             let end = |bound, above| BoundKey { lookup, side, bound, above };
-            // The least value matches `<=` but not `<`, and the greatest matches `>=` but not `>`. The other end of the scan
-            // is a marker, not a bound.
+            // The least value matches `<=` but not `<`, and the greatest matches `>=` but not `>`. The other end of the
+            // scan is a marker, not a bound.
             let (from, to) = (end(from, side == Side::Upper), end(to, false));
             let matching = bounds.range::<BoundKey, _>((Included(&from), Included(&to)));
             matching.for_each(|(_, &bound)| on_bound(bound));

@@ -61,8 +61,8 @@ impl<'c> Term<'c> {
     }
 }
 
-/// Terms of which at least one matches whenever the predicate matches, and whether the reverse is also true. `None` if data
-/// without the path may match the predicate.
+/// Terms of which at least one matches whenever the predicate matches, and whether the reverse is also true. `None` if
+/// data without the path may match the predicate.
 pub(super) fn terms_of<'c>(path: &'c Path, predicate: &'c Predicate) -> Option<(Vec<Term<'c>>, bool)> {
     let present = Some((vec![Term::Present(path)], false));
     match predicate {

@@ -102,8 +102,8 @@ impl Both {
         self.index.for_each_undecided(&result, &mut |delivery, target| undecided.push((target, delivery.0)));
         prop_assert!(undecided.is_empty() || self.index.limits.emit < bounds::EMIT_COST);
         prop_assert!(!result.is_empty() || undecided.is_empty());
-        // Each subscription has its own session. An undecided one belongs to the channel and is reported once: as a match
-        // or as undecided.
+        // Each subscription has its own session. An undecided one belongs to the channel and is reported once: as a
+        // match or as undecided.
         for one in &undecided {
             let plain = self.plain.iter().find(|plain| plain.target == one.0).expect("subscribed");
             prop_assert_eq!(plain.channel, channel);

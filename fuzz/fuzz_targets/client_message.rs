@@ -1,17 +1,17 @@
-//! Client messages: whatever is sent is answered in valid JSON that is bounded by the question.
+//! Client messages: every input gets an answer that is valid JSON, and whose length is bounded by that of the input.
 
 #![no_main]
 
-use actors::protocol::messages::{self, ClientMessage, EventId};
-use actors::ids::SubscriptionId;
-use actors::session::request::{self, PendingAnswer, Registration};
 use actors::ids::SessionRef;
+use actors::ids::SubscriptionId;
+use actors::protocol::messages::{self, ClientMessage, EventId};
+use actors::session::request::{self, PendingAnswer, Registration};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What an answer may add to a question, and again for each entry: names, an id, an error of a sentence that repeats
-/// at the most 40 characters of a key, escaped twice.
+/// Maximum bytes that an answer adds to the input, and again for each entry: names, an id, and an error message that
+/// repeats at most 40 characters of a key, escaped twice.
 const ADDED_BYTES: usize = 1_024;
 
 fuzz_target!(|text: &str| {
@@ -49,9 +49,9 @@ fn register(guid: Option<&str>, entries: &[&RawValue]) -> Vec<u8> {
     answer
 }
 
-/// Every entry comes back, in one list or the other, as it was and with what became of it.
+/// Every entry is in one of the lists, with its id or its error.
 fn check(answer: &[u8], guid: Option<&str>, ids: &[EventId], entries: &[&RawValue]) {
-    // Entries may hold what a reader calls out of range or too deep: it is the client's own.
+    // The entries of the client may contain numbers or nesting that `Value` cannot represent.
     let Ok(answer) = serde_json::from_slice::<Value>(answer) else {
         let answer = std::str::from_utf8(answer).expect("UTF-8");
         serde_json::from_str::<&RawValue>(answer).expect("an answer is JSON");
@@ -61,7 +61,8 @@ fn check(answer: &[u8], guid: Option<&str>, ids: &[EventId], entries: &[&RawValu
     let list = |name: &str| answer["response"][name].as_array().expect("a list").clone();
     let (valid, invalid) = (list("validOnEvents"), list("invalidOnEvents"));
     assert_eq!(valid.len() + invalid.len(), entries.len());
-    let told: Vec<String> = valid.iter().map(|entry| entry["eventId"].as_str().expect("an id").to_owned()).collect();
-    assert_eq!(told, ids.iter().map(EventId::to_string).collect::<Vec<_>>());
+    let event_ids: Vec<String> =
+        valid.iter().map(|entry| entry["eventId"].as_str().expect("an id").to_owned()).collect();
+    assert_eq!(event_ids, ids.iter().map(EventId::to_string).collect::<Vec<_>>());
     assert!(invalid.iter().all(|entry| entry["error"]["code"].is_string() && entry["error"]["message"].is_string()));
 }

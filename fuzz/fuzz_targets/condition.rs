@@ -1,37 +1,37 @@
-//! Conditions and selections over event data: nothing panics, the index finds just what matches, a second matcher says
-//! the same, and a selection of valid data is valid JSON.
+//! Conditions and selections on event data. Nothing panics, the index finds exactly the conditions that match, a second
+//! matcher agrees, and a selection of valid data is valid JSON.
 
 #![no_main]
 
 #[path = "../../actors/src/condition/matches/naive.rs"]
 mod naive;
 
-use actors::condition::{Condition, CostBudget};
 use actors::condition::document::Document;
 use actors::condition::selection::Selection;
-use actors::registry::index::{ChannelId, DeliveryId, SubscriptionIndex};
+use actors::condition::{Condition, CostBudget};
 use actors::ids::SessionRef;
+use actors::registry::index::{ChannelId, DeliveryId, SubscriptionIndex};
 use libfuzzer_sys::arbitrary::{self, Arbitrary, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Map, Value, json};
 
-/// Valid criteria of what the naive matcher knows, over data that they may meet.
+/// Valid criteria that the naive matcher supports, and data that they may match.
 #[derive(Arbitrary, Debug)]
-struct Grown {
+struct Generated {
     criteria: Criteria,
     data: Vec<(Key, Data)>,
 }
 
 #[derive(Arbitrary, Debug)]
 enum Criteria {
-    Fields(Vec<(Path, Asked)>),
+    Fields(Vec<(Path, FieldCriteria)>),
     And(Vec<Criteria>),
     Or(Vec<Criteria>),
     Nor(Vec<Criteria>),
 }
 
 #[derive(Arbitrary, Debug)]
-enum Asked {
+enum FieldCriteria {
     Value(Data),
     Operators(Vec<Operator>),
 }
@@ -104,24 +104,24 @@ struct Path(Key, Option<Key>, Option<Key>);
 
 fuzz_target!(|bytes: &[u8]| {
     if bytes.starts_with(b"{") {
-        // Text: a line of criteria or a selection, and the data below.
+        // Text: a line with criteria or a selection, then the data.
         let text = String::from_utf8_lossy(bytes);
-        let (asked, data) = text.split_once('\n').unwrap_or((&text, "{}"));
-        check(asked, data);
-    } else if let Ok(grown) = Grown::arbitrary_take_rest(Unstructured::new(bytes)) {
-        let (criteria, data) = (Value::Object(criteria(&grown.criteria)), object(&grown.data));
-        if let Some(held) = check(&criteria.to_string(), &data.to_string()) {
-            assert_eq!(held, naive::holds(&criteria, &data), "{criteria} {data}");
+        let (query, data) = text.split_once('\n').unwrap_or((&text, "{}"));
+        check(query, data);
+    } else if let Ok(generated) = Generated::arbitrary_take_rest(Unstructured::new(bytes)) {
+        let (criteria, data) = (Value::Object(criteria(&generated.criteria)), object(&generated.data));
+        if let Some(matches) = check(&criteria.to_string(), &data.to_string()) {
+            assert_eq!(matches, naive::matches(&criteria, &data), "{criteria} {data}");
         }
     }
 });
 
-/// Whether the condition holds, if it is one and the data is JSON.
-fn check(asked: &str, data: &str) -> Option<bool> {
-    let condition = Condition::parse(asked);
-    let selection = Selection::parse(asked);
+/// Whether the condition matches. `None` if it is not a valid condition, or the data is not JSON.
+fn check(query: &str, data: &str) -> Option<bool> {
+    let condition = Condition::parse(query);
+    let selection = Selection::parse(query);
     let Ok(document) = Document::parse(data) else {
-        // What serde_json takes, we take, but for its depth.
+        // We accept what serde_json accepts, except for deep nesting.
         assert!(serde_json::from_str::<Value>(data).is_err() || data.matches(['[', '{']).count() > 100);
         return None;
     };
@@ -132,15 +132,15 @@ fn check(asked: &str, data: &str) -> Option<bool> {
         assert!(Document::parse(text).is_ok(), "not JSON: {text}");
     }
     let condition = condition.ok()?;
-    let held = condition.matches(&document, &CostBudget::default())?;
-    assert_eq!(found(&[condition.clone()], &document), usize::from(held), "the index and the matcher differ");
-    // A condition next to others, one of which asks the same.
-    let beside = [condition.clone(), Condition::parse("{}").expect("valid"), condition];
-    assert_eq!(found(&beside, &document), 1 + 2 * usize::from(held));
-    Some(held)
+    let matches = condition.matches(&document, &CostBudget::default())?;
+    assert_eq!(found(&[condition.clone()], &document), usize::from(matches), "the index and the matcher differ");
+    // The condition twice, next to one that matches everything.
+    let together = [condition.clone(), Condition::parse("{}").expect("valid"), condition];
+    assert_eq!(found(&together, &document), 1 + 2 * usize::from(matches));
+    Some(matches)
 }
 
-/// How many of the conditions an index finds, which is empty again behind it.
+/// How many of the conditions an index finds. Afterwards, removes them and checks that the index is empty.
 fn found(conditions: &[Condition], document: &Document<'_>) -> usize {
     let mut index = SubscriptionIndex::default();
     let target = SessionRef { worker: 0, slot: 0, generation: 1 };
@@ -148,7 +148,7 @@ fn found(conditions: &[Condition], document: &Document<'_>) -> usize {
     let ids: Vec<_> = conditions.iter().map(insert).collect();
     let mut found = 0;
     let undecided = index.find(ChannelId(0), document, &mut |_, _| found += 1);
-    assert!(undecided.is_empty(), "the matcher decides what the index does not");
+    assert!(undecided.is_empty(), "the index has decided every condition");
     for id in ids {
         assert!(index.remove(id, target).is_some());
     }
@@ -156,23 +156,23 @@ fn found(conditions: &[Condition], document: &Document<'_>) -> usize {
     found
 }
 
-fn criteria(grown: &Criteria) -> Map<String, Value> {
+fn criteria(generated: &Criteria) -> Map<String, Value> {
     let list = |name: &str, parts: &[Criteria]| {
         let parts: Vec<Value> = parts.iter().map(|part| Value::Object(criteria(part))).collect();
         Map::from_iter([(name.to_owned(), Value::from(parts))])
     };
-    match grown {
-        Criteria::Fields(fields) => fields.iter().map(|(at, asked)| (path(at), field(asked))).collect(),
+    match generated {
+        Criteria::Fields(fields) => fields.iter().map(|(at, criteria)| (path(at), field(criteria))).collect(),
         Criteria::And(parts) => list("$and", parts),
         Criteria::Or(parts) => list("$or", parts),
         Criteria::Nor(parts) => list("$nor", parts),
     }
 }
 
-fn field(asked: &Asked) -> Value {
-    match asked {
-        Asked::Value(data) => value(data),
-        Asked::Operators(all) => operators(all),
+fn field(criteria: &FieldCriteria) -> Value {
+    match criteria {
+        FieldCriteria::Value(data) => value(data),
+        FieldCriteria::Operators(all) => operators(all),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Frames: any stream in any pieces is told as a plain reading of the whole tells it, within bounded memory.
+//! Frames: a stream in any pieces causes the same events as a simple parser of the whole stream, within bounded memory.
 
 #![no_main]
 
@@ -9,22 +9,22 @@ use actors::protocol::frame::{Event, FrameReader};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
-/// What a reader may hold besides a message's payload: its own state and a control frame.
+/// Maximum memory of a reader besides the payload of a message: its state and a control frame.
 const STATE_BYTES: usize = 512;
 
-/// Fragments of one message that may carry nothing.
-const EMPTY_FRAGMENTS: usize = 1_000;
+/// Maximum empty fragments of one message.
+const MAX_EMPTY_FRAGMENTS: usize = 1_000;
 
-/// A stream as its maker thought of it: mostly frames, so that the fuzzer need not invent masks and lengths.
+/// A part of a stream. Mostly frames, so that the fuzzer need not find valid masks and lengths by itself.
 #[derive(Arbitrary, Debug)]
 enum Part {
     /// First byte, mask, payload.
     Frame(u8, [u8; 4], Vec<u8>),
     Text(bool, [u8; 4], String),
-    /// The header announces this many bytes, with the length in the form of this many bytes (0, 2, 8).
+    /// First byte, length of the payload, and the form of the length in bytes (0, 2, 8).
     Header(u8, u64, u8),
     Raw(Vec<u8>),
-    /// So many fragments that carry nothing; past 1,200 the count begins again.
+    /// A number of empty fragments, modulo 1,200.
     Empty(u16),
 }
 
@@ -36,7 +36,7 @@ struct Input {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Told {
+enum Received {
     Text(String),
     Binary(Vec<u8>),
     Ping(Vec<u8>),
@@ -44,17 +44,17 @@ enum Told {
     Close(Option<(u16, String)>),
 }
 
-type Reading = (Vec<Told>, Result<(), CloseCode>);
+type Reading = (Vec<Received>, Result<(), CloseCode>);
 
 fuzz_target!(|input: Input| {
     let limit = usize::from(input.limit);
     let stream: Vec<u8> = input.parts.iter().flat_map(bytes).collect();
     let (events, outcome) = read(&stream, std::iter::repeat(stream.len().max(1)), limit);
     let pieces = input.pieces.iter().map(|&length| usize::from(length).max(1)).chain(std::iter::repeat(1));
-    assert_eq!(read(&stream, pieces, limit), (events.clone(), outcome), "pieces matter");
-    let (expected, end) = read_plainly(&stream, limit);
+    assert_eq!(read(&stream, pieces, limit), (events.clone(), outcome), "the events depend on the pieces");
+    let (expected, end) = parse_simply(&stream, limit);
     assert_eq!(events, expected);
-    // A plain reading sees whole frames only: the reader may know better about the last, but not less.
+    // The simple parser checks complete frames only. The reader may find an error in the last one earlier.
     if end.is_err() {
         assert_eq!(outcome, end);
     }
@@ -63,7 +63,7 @@ fuzz_target!(|input: Input| {
 fn bytes(part: &Part) -> Vec<u8> {
     match part {
         Part::Raw(bytes) => bytes.clone(),
-        Part::Empty(count) => masked(0, &[0; 4], &[]).repeat(usize::from(*count) % (EMPTY_FRAGMENTS + 200)),
+        Part::Empty(count) => masked(0, &[0; 4], &[]).repeat(usize::from(*count) % (MAX_EMPTY_FRAGMENTS + 200)),
         Part::Header(first, length, form) => header(*first, *length, [0, 2, 8][usize::from(form % 3)]),
         Part::Frame(first, mask, payload) => masked(*first, mask, payload),
         Part::Text(fin, mask, text) => masked(if *fin { 0x81 } else { 0x01 }, mask, text.as_bytes()),
@@ -97,10 +97,10 @@ fn read(stream: &[u8], mut pieces: impl Iterator<Item = usize>, limit: usize) ->
         let length = pieces.next().unwrap_or(1).min(rest.len());
         let (piece, later) = rest.split_at_mut(length);
         let outcome = reader.feed(piece, limit, &mut |event| {
-            events.push(told(event));
+            events.push(owned(event));
             ControlFlow::Continue(())
         });
-        assert!(reader.buffered_bytes() <= limit + STATE_BYTES, "memory past the limit");
+        assert!(reader.buffered_bytes() <= limit + STATE_BYTES, "memory over the limit");
         if let Err(error) = outcome {
             assert_eq!(reader.buffered_bytes(), 0, "memory after an error");
             return (events, Err(error.close_code()));
@@ -110,18 +110,18 @@ fn read(stream: &[u8], mut pieces: impl Iterator<Item = usize>, limit: usize) ->
     (events, Ok(()))
 }
 
-fn told(event: Event<'_>) -> Told {
+fn owned(event: Event<'_>) -> Received {
     match event {
-        Event::Text(text) => Told::Text(text.to_owned()),
-        Event::Binary(bytes) => Told::Binary(bytes.to_vec()),
-        Event::Ping(payload) => Told::Ping(payload.to_vec()),
-        Event::Pong(payload) => Told::Pong(payload.to_vec()),
-        Event::Close(close) => Told::Close(close.map(|close| (close.code, close.reason.to_owned()))),
+        Event::Text(text) => Received::Text(text.to_owned()),
+        Event::Binary(bytes) => Received::Binary(bytes.to_vec()),
+        Event::Ping(payload) => Received::Ping(payload.to_vec()),
+        Event::Pong(payload) => Received::Pong(payload.to_vec()),
+        Event::Close(close) => Received::Close(close.map(|close| (close.code, close.reason.to_owned()))),
     }
 }
 
-/// The oracle: whole frames of a whole stream, one after the other, rule by rule as RFC 6455 lists them.
-fn read_plainly(stream: &[u8], limit: usize) -> Reading {
+/// The simple parser: checks the complete frames of a stream one after the other, by the rules of RFC 6455.
+fn parse_simply(stream: &[u8], limit: usize) -> Reading {
     let (mut events, mut rest, mut message) = (Vec::new(), stream, None);
     loop {
         match next_frame(rest, limit, &mut message) {
@@ -135,14 +135,14 @@ fn read_plainly(stream: &[u8], limit: usize) -> Reading {
     }
 }
 
-/// The message under way: whether it is text, its payload so far, and how many fragments carried nothing.
-type Begun = Option<(bool, Vec<u8>, usize)>;
+/// An incomplete message: whether it is text, its payload so far, and its number of empty fragments.
+type Incomplete = Option<(bool, Vec<u8>, usize)>;
 
 fn next_frame<'a>(
     stream: &'a [u8],
     limit: usize,
-    message: &mut Begun,
-) -> Result<Option<(Option<Told>, &'a [u8])>, CloseCode> {
+    message: &mut Incomplete,
+) -> Result<Option<(Option<Received>, &'a [u8])>, CloseCode> {
     let [first, second, ..] = *stream else { return Ok(None) };
     let (fin, opcode, control) = (first & 0x80 != 0, first & 0x0F, first & 0x08 != 0);
     let is_known = matches!(opcode, 0 | 1 | 2 | 8 | 9 | 10);
@@ -171,11 +171,11 @@ fn next_frame<'a>(
     Ok(Some((event, &stream[start + length..])))
 }
 
-fn read_control(opcode: u8, payload: Vec<u8>) -> Result<Told, CloseCode> {
+fn read_control(opcode: u8, payload: Vec<u8>) -> Result<Received, CloseCode> {
     match (opcode, &payload[..]) {
-        (9, _) => Ok(Told::Ping(payload)),
-        (10, _) => Ok(Told::Pong(payload)),
-        (_, []) => Ok(Told::Close(None)),
+        (9, _) => Ok(Received::Ping(payload)),
+        (10, _) => Ok(Received::Pong(payload)),
+        (_, []) => Ok(Received::Close(None)),
         (_, [_]) => Err(CloseCode::ProtocolError),
         (_, [high, low, reason @ ..]) => {
             let code = u16::from(*high) << 8 | u16::from(*low);
@@ -184,15 +184,15 @@ fn read_control(opcode: u8, payload: Vec<u8>) -> Result<Told, CloseCode> {
                 return Err(CloseCode::ProtocolError);
             }
             let reason = String::from_utf8(reason.to_vec()).map_err(|_| CloseCode::InvalidPayload)?;
-            Ok(Told::Close(Some((code, reason))))
+            Ok(Received::Close(Some((code, reason))))
         }
     }
 }
 
-fn read_data(fin: bool, opcode: u8, payload: Vec<u8>, message: &mut Begun) -> Result<Option<Told>, CloseCode> {
+fn read_data(fin: bool, opcode: u8, payload: Vec<u8>, message: &mut Incomplete) -> Result<Option<Received>, CloseCode> {
     let (is_text, mut whole, mut empty) = message.take().unwrap_or((opcode == 1, Vec::new(), 0));
     empty += usize::from(!fin && payload.is_empty());
-    if empty > EMPTY_FRAGMENTS {
+    if empty > MAX_EMPTY_FRAGMENTS {
         return Err(CloseCode::TooBig);
     }
     whole.extend(payload);
@@ -205,7 +205,7 @@ fn read_data(fin: bool, opcode: u8, payload: Vec<u8>, message: &mut Begun) -> Re
         return Ok(None);
     }
     Ok(Some(match text {
-        Ok(text) if is_text => Told::Text(text.to_owned()),
-        _ => Told::Binary(whole),
+        Ok(text) if is_text => Received::Text(text.to_owned()),
+        _ => Received::Binary(whole),
     }))
 }

@@ -1,7 +1,7 @@
 //! The canonical bytes of a value for a hasher, the same for values in documents and in conditions.
 //!
-//! Each value begins with its kind, and values of variable length contain their length, so different values never have the
-//! same bytes.
+//! Each value begins with its kind, and values of variable length contain their length, so different values never have
+//! the same bytes.
 
 use super::Literal;
 use super::number::Number;

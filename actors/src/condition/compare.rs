@@ -1,5 +1,5 @@
-//! Equality and order of values in MongoDB's BSON comparison order: null, numbers, strings, objects, arrays, booleans. Objects
-//! are compared field by field: by type, then name, then value.
+//! Equality and order of values in MongoDB's BSON comparison order: null, numbers, strings, objects, arrays, booleans.
+//! Objects are compared field by field: by type, then name, then value.
 
 use super::document::{Kind, Value};
 use super::number::Number;
@@ -19,8 +19,8 @@ impl Literal {
         }
     }
 
-    /// MongoDB's total order, in which two literals are equal exactly if they are `==`. Range operators compare within one
-    /// type only ([`Literal::kind`]).
+    /// MongoDB's total order, in which two literals are equal exactly if they are `==`. Range operators compare within
+    /// one type only ([`Literal::kind`]).
     pub fn order(&self, other: &Literal) -> Ordering {
         match (self, other) {
             (Literal::Bool(left), Literal::Bool(right)) => left.cmp(right),

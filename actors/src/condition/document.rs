@@ -1,6 +1,7 @@
-//! Event data as conditions and selections see it: a tape over the JSON text, no value copied or converted until asked.
+//! Event data, parsed into a tape of nodes over its JSON text. Values are copied or converted only on demand.
 
 mod duplicates;
+mod node;
 mod paths;
 mod reader;
 mod text;
@@ -10,6 +11,7 @@ pub(super) use paths::{Leaf, any_at, any_in_element};
 pub use value::{Kind, Value};
 
 use super::{CostBudget, Path, bounds};
+use node::Node;
 use std::borrow::Cow;
 
 /// Why event data was refused.
@@ -21,26 +23,26 @@ pub enum DocumentError {
     TooDeep,
 }
 
-/// Event data, read once per emit: 16 bytes for each value and key, in one block.
+/// Event data, parsed once per emit. Takes 16 bytes for each value and key, in one allocation.
 #[derive(Debug)]
 pub struct Document<'a> {
     text: &'a str,
-    nodes: Vec<reader::Node>,
+    nodes: Vec<Node>,
 }
 
 impl<'a> Document<'a> {
-    /// Reads `text`, one JSON value (RFC 8259) of at most [`bounds::DOCUMENT_DEPTH`] levels: a scalar has none, each
-    /// `[` or `{` is one. Duplicate keys: the last one counts.
+    /// Parses one JSON value (RFC 8259) with at most [`bounds::DOCUMENT_DEPTH`] levels. A scalar has none; each `[` or
+    /// `{` is one. Of duplicate keys, the last one counts.
     pub fn parse(text: &'a str) -> Result<Document<'a>, DocumentError> {
         Document::parse_within(text, bounds::DOCUMENT_DEPTH)
     }
 
-    /// As [`Document::parse`], with a bound of its own.
+    /// Like [`Document::parse`], with another limit of levels.
     pub(super) fn parse_within(text: &'a str, depth: usize) -> Result<Document<'a>, DocumentError> {
         Ok(Document { text, nodes: reader::read(text, depth)? })
     }
 
-    /// The text as it came.
+    /// The original text.
     pub fn text(&self) -> &'a str {
         self.text
     }
@@ -50,17 +52,17 @@ impl<'a> Document<'a> {
         Value::new(self, 0)
     }
 
-    /// The first key that a later equal one of the same object replaces.
+    /// The first key that a later key of the same object replaces.
     pub fn duplicate_key(&self) -> Option<Cow<'_, str>> {
         let key = self.nodes.iter().find(|node| node.hidden)?;
-        Some(duplicates::key_text(self.text, key))
+        Some(key.content(self.text))
     }
 
-    /// Calls `on_value` for every value that an equality on `path` looks at: the values at the path through arrays
-    /// (a numeric segment indexes), and where such a value is an array, its elements too.
+    /// Calls `on_value` for every value that an equality on `path` compares: the values at the path, and if such a
+    /// value is an array, its elements too.
     ///
-    /// Where a way along the path ends early it is called with a missing value, which equals (and hashes as) null:
-    /// that is how an equality with null finds it. Ends early once `budget` is spent.
+    /// If the path ends early somewhere, it is called with a missing value, which equals null and hashes as null. So an
+    /// equality with null finds it. Stops once `budget` is exhausted.
     pub fn for_each_candidate(&self, path: &Path, budget: &CostBudget, on_value: &mut dyn FnMut(Value<'_>)) {
         any_at(self.root(), &path.segments, Leaf::Elements, budget, &mut |value| {
             on_value(value);
@@ -68,7 +70,7 @@ impl<'a> Document<'a> {
         });
     }
 
-    /// Whether `path` leads to at least one value: what `$exists` asks. Means nothing once `budget` is spent.
+    /// Whether `path` leads to at least one value, as `$exists` needs it. Meaningless once `budget` is exhausted.
     pub fn has(&self, path: &Path, budget: &CostBudget) -> bool {
         any_at(self.root(), &path.segments, Leaf::Whole, budget, &mut |value| !value.is_missing())
     }

@@ -1,8 +1,8 @@
 //! Conditions: which event data a subscription receives, as a MongoDB query.
 //!
-//! Pure: knows no socket, actor or driver. `parse` turns a client's criteria into a [`Condition`] within [`bounds`], `matches`
-//! evaluates it on a [`document::Document`], and `selection` cuts out the fields to deliver. `registry/index/` finds the
-//! conditions that may match without evaluating all of them.
+//! Pure: knows no socket, actor or driver. `parse` turns a client's criteria into a [`Condition`] within [`bounds`],
+//! `matches` evaluates it on a [`document::Document`], and `selection` cuts out the fields to deliver.
+//! `registry/index/` finds the conditions that may match without evaluating all of them.
 
 mod budget;
 mod canonical;
@@ -33,19 +33,19 @@ pub mod bounds {
     pub const PATTERN_BYTES: usize = 48 * 1024;
     /// Characters in brackets of case-insensitive patterns. All Chinese characters (20,992) fit. Each takes 7 ns.
     pub const FOLDED_CHARACTERS: usize = 32 * 1024;
-    /// Cost units that a condition may spend on one emit; one unit takes at most 0.1 µs. A value at a path costs one unit and
-    /// one per 8 bytes of the value. Stepping over 16 array elements or object keys costs one. A pattern costs
-    /// `Pattern::cost_per_byte` for each byte of text. Above the limit, the condition's subscriptions receive `GAP`. The limit
-    /// is enough to look at every value of the longest emit (256 KiB) four times.
+    /// Cost units that a condition may spend on one emit; one unit takes at most 0.1 µs. A value at a path costs one
+    /// unit and one per 8 bytes of the value. Stepping over 16 array elements or object keys costs one. A pattern costs
+    /// `Pattern::cost_per_byte` for each byte of text. Above the limit, the condition's subscriptions receive `GAP`.
+    /// The limit is enough to look at every value of the longest emit (256 KiB) four times.
     pub const CONDITION_COST: usize = 1 << 19;
-    /// Cost units that each lookup and each condition may always spend on an emit, whatever the others spend. Most need a
-    /// tenth of it, so cheap conditions match even next to too expensive ones.
+    /// Cost units that each lookup and each condition may always spend on an emit, whatever the others spend. Most need
+    /// a tenth of it, so cheap conditions match even next to too expensive ones.
     pub const GUARANTEED_COST: usize = 128;
-    /// Further cost units that all lookups of an emit may spend together, and the same again for all conditions: at most
-    /// 0.1 s each.
+    /// Further cost units that all lookups of an emit may spend together, and the same again for all conditions: at
+    /// most 0.1 s each.
     pub const EMIT_COST: usize = 2 * CONDITION_COST;
-    /// Bytes of a compiled pattern that cost one unit per byte of text. A pattern that defeats every optimization takes 0.1 µs
-    /// per byte of text for each `PATTERN_COST_BYTES` of its size.
+    /// Bytes of a compiled pattern that cost one unit per byte of text. A pattern that defeats every optimization takes
+    /// 0.1 µs per byte of text for each `PATTERN_COST_BYTES` of its size.
     pub const PATTERN_COST_BYTES: usize = 512;
     /// Levels of nesting in event data.
     pub const DOCUMENT_DEPTH: usize = 128;
@@ -76,8 +76,8 @@ pub struct Segment {
     pub index: Option<u32>,
 }
 
-/// A JSON value in a condition, in canonical form: literals that MongoDB treats as equal are equal and have equal hashes
-/// (`1 == 1.0`; objects with their keys in order).
+/// A JSON value in a condition, in canonical form: literals that MongoDB treats as equal are equal and have equal
+/// hashes (`1 == 1.0`; objects with their keys in order).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Literal {
     Null,
@@ -95,8 +95,8 @@ pub enum JsonType {
     Bool,
     /// Any number (`"number"`).
     Number,
-    /// A whole number of 32 bits (`"int"`) or 64 bits (`"long"`), or any other number (`"double"`). The notation decides, as
-    /// when JSON is converted to BSON: `1.0` is a double.
+    /// A whole number of 32 bits (`"int"`) or 64 bits (`"long"`), or any other number (`"double"`). The notation
+    /// decides, as when JSON is converted to BSON: `1.0` is a double.
     Int,
     Long,
     Double,

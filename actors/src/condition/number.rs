@@ -1,23 +1,24 @@
-//! Exact decimal numbers: JSON numbers compared by value, beyond 2^53 and across `1`, `1.0` and `1e0`.
+//! Exact decimal numbers. JSON numbers are compared by value, also beyond 2^53 and in different notations (`1`, `1.0`,
+//! `1e0`).
 //!
-//! A number is kept as `digits × 10^exponent` with neither leading nor trailing zeros among its digits, so that
-//! equal values are equal bit by bit. An exponent is never expanded: `1e999999999` costs as much as `1`.
+//! A number is stored as `digits × 10^exponent`, without leading and trailing zeros in its digits. So equal values have
+//! equal representations. An exponent is never expanded: `1e999999999` costs as much as `1`.
 
 use std::cmp::Ordering;
 
-/// Where exponents stop growing: numbers past `10^±EXPONENT_LIMIT` with the same digits count as equal.
-const EXPONENT_LIMIT: i64 = 1 << 60;
+/// The largest exponent. Numbers beyond `10^±MAX_EXPONENT` with the same digits are treated as equal.
+const MAX_EXPONENT: i64 = 1 << 60;
 
-/// A number in canonical form, so that equal values are equal, hash alike and order by value.
+/// A number in canonical form: equal values are equal and have equal hashes, and the order is that of the values.
 ///
-/// 16 bytes; up to 18 significant digits (and most of 19) need no further memory.
+/// Takes 16 bytes. Numbers of up to 18 significant digits, and most of 19, need no more memory.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Number(Canonical);
 
-/// Invariant: `Long` holds only what `Compact` cannot, so that one value has one form.
+/// Invariant: `Long` is used only for values that do not fit into `Compact`, so that each value has one representation.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Canonical {
-    /// `mantissa × 10^exponent`; the mantissa does not end in 0, and zero is `0 × 10^0`.
+    /// `mantissa × 10^exponent`. The mantissa does not end with 0. Zero is `0 × 10^0`.
     Compact {
         mantissa: i64,
         exponent: i32,
@@ -30,19 +31,19 @@ struct LongNumber {
     negative: bool,
     /// The power of ten of the last digit.
     exponent: i64,
-    /// ASCII digits; neither the first nor the last is 0.
+    /// ASCII digits. Neither the first nor the last one is 0.
     digits: Box<[u8]>,
 }
 
-/// What order looks at, whichever form a number has.
+/// The absolute value in a form that can be compared for both representations.
 struct Magnitude<'n> {
-    /// Where the decimal point stands, counted from the first digit.
+    /// The position of the decimal point, counted from the first digit.
     point: i64,
     digits: &'n [u8],
 }
 
 impl Number {
-    /// Reads a JSON number (RFC 8259 §6); `None` for any other text.
+    /// Parses a JSON number (RFC 8259 §6). `None` for any other text.
     pub fn parse(text: &str) -> Option<Number> {
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -64,7 +65,7 @@ impl Number {
         well_formed.then(|| canonical(negative, whole.as_bytes(), fraction.as_bytes(), exponent))
     }
 
-    /// The integer part, if it fits; what `$mod` and `$size` look at.
+    /// The integer part, if it fits into 64 bits. For `$mod` and `$size`.
     pub fn to_i64_truncated(&self) -> Option<i64> {
         let (negative, digits, exponent) = match &self.0 {
             Canonical::Compact { mantissa, exponent } => {
@@ -72,15 +73,15 @@ impl Number {
             }
             Canonical::Long(long) => (long.negative, &long.digits, long.exponent),
         };
-        let kept = usize::try_from(digits.len() as i64 + exponent.min(0)).unwrap_or(0);
-        if kept > 20 {
+        let length = usize::try_from(digits.len() as i64 + exponent.min(0)).unwrap_or(0);
+        if length > 20 {
             return None;
         }
-        let magnitude = fold_digits(&digits[..kept]);
+        let magnitude = fold_digits(&digits[..length]);
         truncate(if negative { -magnitude } else { magnitude }, exponent.max(0))
     }
 
-    /// Whether it has no fraction (`1.0` has none).
+    /// Whether the value is a whole number, such as `1.0`.
     pub fn is_whole(&self) -> bool {
         match &self.0 {
             Canonical::Compact { exponent, .. } => *exponent >= 0,
@@ -96,7 +97,7 @@ impl Number {
         }
     }
 
-    /// `buffer` holds the digits of a compact number.
+    /// The absolute value. `buffer` stores the digits of a compact number.
     fn magnitude<'n>(&'n self, buffer: &'n mut [u8; 20]) -> Magnitude<'n> {
         match &self.0 {
             Canonical::Compact { mantissa, exponent } => {
@@ -130,7 +131,7 @@ impl Ord for Number {
         let (mut left_buffer, mut right_buffer) = ([0; 20], [0; 20]);
         let left = self.magnitude(&mut left_buffer);
         let right = other.magnitude(&mut right_buffer);
-        // Without trailing zeros, digits after the same point order as text does.
+        // Without trailing zeros, digits with the same position of the point have the order of their text.
         let by_magnitude = left.point.cmp(&right.point).then_with(|| left.digits.cmp(right.digits));
         if sign < 0 { by_magnitude.reverse() } else { by_magnitude }
     }
@@ -142,7 +143,7 @@ impl PartialOrd for Number {
     }
 }
 
-/// The order of two compact numbers whose points are near, which nearly all are: by integers.
+/// The order of two compact numbers by integer arithmetic. `None` if their exponents are too far apart, which is rare.
 fn order_compact(left: &Canonical, right: &Canonical) -> Option<Ordering> {
     let (
         Canonical::Compact { mantissa: left, exponent: left_exponent },
@@ -151,7 +152,7 @@ fn order_compact(left: &Canonical, right: &Canonical) -> Option<Ordering> {
     else {
         return None;
     };
-    // A mantissa has at most 19 digits: with 18 more it fits into 128 bits.
+    // A mantissa has at most 19 digits. With 18 more, it fits into 128 bits.
     let scaled = |mantissa: i64, digits: u32| i128::from(mantissa) * 10_i128.pow(digits);
     match i64::from(*left_exponent) - i64::from(*right_exponent) {
         0 => Some(left.cmp(right)),
@@ -165,7 +166,7 @@ fn is_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `None` if it is not an exponent; past the limit it stays at the limit.
+/// Parses an exponent. Larger ones become [`MAX_EXPONENT`]. `None` if the text is not an exponent.
 fn parse_exponent(text: &str) -> Option<i64> {
     let (negative, digits) = match text.as_bytes() {
         [b'-', ..] => (true, &text[1..]),
@@ -177,7 +178,7 @@ fn parse_exponent(text: &str) -> Option<i64> {
     }
     let magnitude = digits
         .bytes()
-        .fold(0_i64, |sum, digit| sum.saturating_mul(10).saturating_add(i64::from(digit - b'0')).min(EXPONENT_LIMIT));
+        .fold(0_i64, |sum, digit| sum.saturating_mul(10).saturating_add(i64::from(digit - b'0')).min(MAX_EXPONENT));
     Some(if negative { -magnitude } else { magnitude })
 }
 
@@ -224,22 +225,22 @@ fn trim_start_zeros(digits: &[u8]) -> &[u8] {
     &digits[zeros.count()..]
 }
 
-/// At most 19 digits, which always fit.
+/// The value of at most 19 digits, which always fit.
 fn fold_parts(whole: &[u8], fraction: &[u8]) -> u64 {
     whole.iter().chain(fraction).fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
 }
 
-/// At most 20 digits, which always fit.
+/// The value of at most 20 digits, which always fit.
 fn fold_digits(digits: &[u8]) -> i128 {
     digits.iter().fold(0, |sum, digit| sum * 10 + i128::from(digit - b'0'))
 }
 
-/// `mantissa × 10^exponent` without its fraction, if it fits. The mantissa has at most 20 digits.
+/// The integer part of `mantissa × 10^exponent`, if it fits. The mantissa has at most 20 digits.
 fn truncate(mantissa: i128, exponent: i64) -> Option<i64> {
     match exponent {
         ..-20 => Some(0),
         -20..0 => i64::try_from(mantissa / 10_i128.pow(exponent.unsigned_abs() as u32)).ok(),
-        // 18 more digits of a 20-digit mantissa stay within 38 digits.
+        // A 20-digit mantissa with 18 more digits fits into the 38 digits of 128 bits.
         0..=18 => i64::try_from(mantissa.checked_mul(10_i128.pow(exponent as u32))?).ok(),
         _ => (mantissa == 0).then_some(0),
     }

@@ -1,8 +1,8 @@
 //! Parses criteria into a [`Condition`], within [`bounds`].
 //!
-//! Criteria are first read as a [`Document`] of limited depth, so that everything after that may recurse. The parser refuses
-//! what it does not understand and never skips it: a condition that checks less than its author meant would deliver
-//! notifications that it should not.
+//! Criteria are first read as a [`Document`] of limited depth, so that everything after that may recurse. The parser
+//! refuses what it does not understand and never skips it: a condition that checks less than its author meant would
+//! deliver notifications that it should not.
 //!
 //! Imports run one way: `criteria` uses `list`, `operands`, `pattern`, `literal` and `path`; those use `budget` and
 //! `problems`.

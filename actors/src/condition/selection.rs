@@ -1,25 +1,25 @@
-//! Which fields of the event data to tell, in MongoDB projection form.
+//! Selections: which fields of the event data a subscription receives, as a MongoDB projection.
 //!
-//! `{"a": 1, "b.c": 1}` keeps, `{"a": 0}` drops, `{}` keeps everything; `{"b": {"c": 1}}` says the same as
-//! `{"b.c": 1}`. A path goes through arrays, also those in arrays, into every object; segments are names, never
-//! indices. Where a kept path goes on, what is not an object is left out; where a dropped one does, it stays.
-//! `_id` is a field like any other.
+//! `{"a": 1, "b.c": 1}` keeps fields, `{"a": 0}` drops fields, and `{}` keeps everything. `{"b": {"c": 1}}` means the
+//! same as `{"b.c": 1}`. A path applies to every object in an array, also in nested arrays. Segments are names, never
+//! indices. If a path continues at a value that is neither object nor array, keeping drops the value, and dropping
+//! keeps it. `_id` is a field like any other.
 //!
-//! Event data that is no object: an array is gone through like one in a field; a scalar stays under a selection that
-//! drops, and becomes `{}` under one that keeps.
+//! If the event data is an array, the selection applies to its elements. If it is a scalar, dropping keeps it, and
+//! keeping returns `{}`.
 
 mod apply;
 mod parse;
 
 use super::document::Document;
 
-/// The bounds of a `select`.
+/// Limits of a selection.
 pub mod bounds {
-    /// Paths.
+    /// Paths in a selection.
     pub const FIELDS: usize = 64;
-    /// Segments in a path.
+    /// Segments of a path.
     pub const DEPTH: usize = 16;
-    /// Bytes of text.
+    /// Bytes of the selection's text.
     pub const TEXT_BYTES: usize = 4096;
 }
 
@@ -28,7 +28,7 @@ pub mod bounds {
 #[error("{0}")]
 pub struct SelectionError(pub String);
 
-/// A parsed `select`. Equal selections are equal values, so that one frame serves all that share it.
+/// A parsed selection. Equal selections are equal values, so that subscriptions can share frames.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Selection {
     mode: Mode,
@@ -41,34 +41,34 @@ enum Mode {
     Drop,
 }
 
-/// Paths by their first segment, in order of names. Without any, nothing is named.
+/// Paths by their first segment, sorted by name.
 type Tree = Box<[(Box<str>, Branch)]>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Branch {
-    /// A path ends here.
+    /// The path ends here.
     Whole,
-    /// Paths go on; never empty.
+    /// Paths continue. Never empty.
     Inside(Tree),
 }
 
 impl Selection {
-    /// Parses a client's `select`; bounded by [`bounds`].
+    /// Parses the `select` of a client, within [`bounds`].
     ///
     /// # Errors
     ///
-    /// For what is not a JSON object of paths with `1`, `0`, `true` or `false`, mixes keeping with dropping, has a
-    /// path inside another, an empty segment or an operator, or is past a bound.
+    /// If `text` is not a JSON object of paths with `1`, `0`, `true` or `false`, mixes keeping and dropping, has a path
+    /// inside another, an empty segment or an operator, or exceeds a limit.
     pub fn parse(text: &str) -> Result<Selection, SelectionError> {
         parse::parse(text)
     }
 
-    /// Whether it keeps everything, so that the event data can be told as it came.
+    /// Whether it keeps everything, so that the original event data can be delivered.
     pub fn is_everything(&self) -> bool {
         self.mode == Mode::Drop && self.fields.is_empty()
     }
 
-    /// Appends the selected part of the event data as JSON; what is kept keeps its digits and order.
+    /// Appends the selected part of the event data as JSON. Digits of numbers and the order of fields do not change.
     pub fn apply(&self, document: &Document<'_>, out: &mut Vec<u8>) {
         if self.is_everything() {
             out.extend_from_slice(document.text().as_bytes());

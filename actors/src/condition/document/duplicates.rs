@@ -1,20 +1,18 @@
-//! Duplicate keys of one object: the last one counts, the others are hidden.
+//! Duplicate keys of an object: the last one counts, the others are hidden.
 
-use super::reader::{Node, Tag};
-use super::text::decode;
+use super::node::{Node, Tag};
 use std::borrow::Cow;
 
-/// Hides all but the last of each key of the object at `index`, whose nodes are all there.
+/// Hides all but the last of equal keys of the object at `index`, whose nodes are complete.
 ///
-/// Nearly every object has none: one pass over cheap fingerprints shows it. Only where two of them fall together
-/// are the keys compared, by sorting, so that 100,000 keys of one hostile object stay cheap too.
+/// Almost no object has duplicates. One pass over cheap fingerprints shows this. If two fingerprints are equal, the
+/// keys are sorted and compared, so that a malicious object with 100,000 keys stays cheap too.
 pub(super) fn hide_duplicates(text: &str, nodes: &mut [Node], index: usize) {
     debug_assert_eq!(nodes[index].tag, Tag::Object);
     if !may_have_duplicates(text, nodes, index) {
         return;
     }
-    let mut keys: Vec<(Cow<'_, str>, usize)> =
-        keys_of(nodes, index).map(|at| (key_text(text, &nodes[at]), at)).collect();
+    let mut keys: Vec<(Cow<'_, str>, usize)> = keys_of(nodes, index).map(|at| (nodes[at].content(text), at)).collect();
     keys.sort_unstable();
     for pair in keys.windows(2) {
         if pair[0].0 == pair[1].0 {
@@ -23,17 +21,12 @@ pub(super) fn hide_duplicates(text: &str, nodes: &mut [Node], index: usize) {
     }
 }
 
-/// What a key says, escapes read.
-pub(super) fn key_text<'a>(text: &'a str, key: &Node) -> Cow<'a, str> {
-    decode(&text[key.start as usize + 1..key.end as usize - 1], key.escaped)
-}
-
 fn may_have_duplicates(text: &str, nodes: &[Node], index: usize) -> bool {
     let bytes = text.as_bytes();
     let mut seen = 0_u64;
     for at in keys_of(nodes, index) {
         let key = &nodes[at];
-        // The quote that opens it stands in for the first byte of an empty key.
+        // For an empty key, these are the quotes.
         let first = bytes[key.start as usize + 1];
         let last = bytes[key.end as usize - 2];
         let mixed = u32::from(first)
@@ -49,9 +42,9 @@ fn may_have_duplicates(text: &str, nodes: &[Node], index: usize) -> bool {
     false
 }
 
-/// The nodes of an object's keys, hidden ones too.
+/// The indices of an object's keys, including hidden ones.
 fn keys_of(nodes: &[Node], index: usize) -> impl Iterator<Item = usize> {
-    // Its `next` is set before: everything behind the object's node so far is inside it.
+    // `close` has set `next`: every node after the object's own is inside it.
     let end = nodes[index].next as usize;
     let mut at = index + 1;
     std::iter::from_fn(move || {

@@ -1,41 +1,12 @@
-//! JSON text to a tape of [`Node`]s, validating all of it (RFC 8259). Iterative: depth costs no stack.
+//! Parses and validates JSON text (RFC 8259) into a tape of [`Node`]s. It does not recurse, so nesting uses no stack.
 
 use super::DocumentError;
 use super::duplicates::hide_duplicates;
+use super::node::{NONE, Node, Tag};
 
-/// No node: the parent of the root.
-pub(super) const NONE: u32 = u32::MAX;
-
-/// What a node of the tape is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tag {
-    Null,
-    False,
-    True,
-    Number,
-    String,
-    Array,
-    Object,
-}
-
-/// One value or key, in the order of the text; an object's keys stand before their values.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Node {
-    /// Bytes of the text, quotes and brackets included.
-    pub start: u32,
-    pub end: u32,
-    /// The node behind this one and all that is in it. While a container is open: its parent.
-    pub next: u32,
-    pub tag: Tag,
-    /// A string with escapes.
-    pub escaped: bool,
-    /// A key that a later equal one replaces.
-    pub hidden: bool,
-}
-
-/// Reads one JSON value of at most `depth` levels and nothing behind it.
+/// Parses one JSON value with at most `depth` levels. Anything after it is an error.
 pub(super) fn read(text: &str, depth: usize) -> Result<Vec<Node>, DocumentError> {
-    // Positions are 32 bits wide; a longer text is refused long before it comes here.
+    // Positions have 32 bits. Longer texts are refused earlier.
     if text.len() >= NONE as usize {
         return Err(DocumentError::Syntax(text.len()));
     }
@@ -55,7 +26,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     position: usize,
     nodes: Vec<Node>,
-    /// The innermost container that is not closed yet.
+    /// The innermost open container.
     open: u32,
     levels_left: usize,
 }
@@ -76,7 +47,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Closes what ends behind a value; true at the end of the document, false before a further value.
+    /// Reads commas and closing brackets after a value. True at the end of the document, false before another value.
     fn finish_value(&mut self) -> Result<bool, DocumentError> {
         loop {
             self.skip_whitespace();
@@ -95,16 +66,16 @@ impl Reader<'_> {
         }
     }
 
-    /// True if it opened a container.
+    /// Returns whether it opened a container.
     fn read_value(&mut self) -> Result<bool, DocumentError> {
         match self.peek() {
             Some(b'"') => self.read_string()?,
             Some(b'{') => return self.open(Tag::Object),
             Some(b'[') => return self.open(Tag::Array),
             Some(b'-' | b'0'..=b'9') => self.read_number()?,
-            Some(b't') => self.read_word("true", Tag::True)?,
-            Some(b'f') => self.read_word("false", Tag::False)?,
-            Some(b'n') => self.read_word("null", Tag::Null)?,
+            Some(b't') => self.read_keyword("true", Tag::True)?,
+            Some(b'f') => self.read_keyword("false", Tag::False)?,
+            Some(b'n') => self.read_keyword("null", Tag::Null)?,
             _ => return Err(self.syntax()),
         }
         Ok(false)
@@ -137,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The bracket that would close the innermost container.
+    /// The closing bracket of the innermost container.
     fn closing(&self) -> u8 {
         match self.nodes.get(self.open as usize) {
             Some(node) if node.tag == Tag::Object => b'}',
@@ -145,7 +116,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A key and its colon, if the innermost container is an object.
+    /// Reads a key and its colon, if the innermost container is an object.
     fn read_key_of_object(&mut self) -> Result<(), DocumentError> {
         if self.closing() != b'}' {
             return Ok(());
@@ -162,7 +133,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn read_word(&mut self, word: &str, tag: Tag) -> Result<(), DocumentError> {
+    fn read_keyword(&mut self, word: &str, tag: Tag) -> Result<(), DocumentError> {
         if !self.bytes[self.position..].starts_with(word.as_bytes()) {
             return Err(self.syntax());
         }

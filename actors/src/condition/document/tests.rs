@@ -20,9 +20,9 @@ fn candidates(data: &str, at: &str) -> Vec<String> {
     found
 }
 
-fn hash_of(feed: impl FnOnce(&mut DefaultHasher)) -> u64 {
+fn hash_of(write: impl FnOnce(&mut DefaultHasher)) -> u64 {
     let mut hasher = DefaultHasher::new();
-    feed(&mut hasher);
+    write(&mut hasher);
     hasher.finish()
 }
 
@@ -32,17 +32,17 @@ fn value_hash(text: &str) -> u64 {
 }
 
 #[test]
-fn depth_128_is_read_and_129_refused() {
+fn a_depth_of_128_is_accepted_and_129_is_refused() {
     assert!(Document::parse(&nested(128)).is_ok());
     assert_eq!(Document::parse(&nested(129)).err(), Some(DocumentError::TooDeep));
     assert_eq!(Document::parse(&"[".repeat(100_000)).err(), Some(DocumentError::TooDeep));
     assert_eq!(Document::parse(&"{\"a\":".repeat(100_000)).err(), Some(DocumentError::TooDeep));
     let wide = format!("[{}]", vec!["[]"; 1000].join(","));
-    assert!(Document::parse(&wide).is_ok(), "brackets side by side are not deep");
+    assert!(Document::parse(&wide).is_ok(), "adjacent brackets are not nested");
 }
 
 #[test]
-fn broken_json_is_refused_where_it_breaks() {
+fn invalid_json_is_refused_with_the_position_of_the_error() {
     for (text, at) in [
         ("", 0),
         ("  ", 2),
@@ -75,7 +75,7 @@ fn broken_json_is_refused_where_it_breaks() {
 }
 
 #[test]
-fn the_last_of_duplicate_keys_counts_and_the_others_are_not_seen() {
+fn the_last_duplicate_key_counts_and_the_others_are_hidden() {
     let document = Document::parse(r#"{"a":1,"b":2,"\u0061":3,"b":{"c":4,"c":5}}"#).expect("valid");
     let root = document.root();
     assert_eq!(root.field("a").map(|value| value.raw()), Some("3"));
@@ -86,7 +86,7 @@ fn the_last_of_duplicate_keys_counts_and_the_others_are_not_seen() {
 }
 
 #[test]
-fn many_duplicates_in_one_object_are_found() {
+fn many_duplicate_keys_in_one_object_are_found() {
     let fields: Vec<String> = (0..5000).map(|at| format!("\"k{}\":{at}", at % 100)).collect();
     let text = format!("{{{}}}", fields.join(","));
     let document = Document::parse(&text).expect("valid");
@@ -95,7 +95,7 @@ fn many_duplicates_in_one_object_are_found() {
 }
 
 #[test]
-fn strings_are_decoded_and_lone_surrogates_replaced() {
+fn strings_are_decoded_and_lone_surrogates_are_replaced() {
     for (text, decoded) in [
         (r#""plain é""#, "plain é"),
         (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
@@ -115,7 +115,7 @@ fn strings_are_decoded_and_lone_surrogates_replaced() {
 }
 
 #[test]
-fn candidates_are_what_an_equality_looks_at() {
+fn candidates_are_the_values_that_an_equality_compares() {
     for (data, at, expected) in [
         (r#"{"a":1}"#, "a", &["1"][..]),
         (r#"{"a":[1,[2]]}"#, "a", &["1", "[2]", "[1,[2]]"]),
@@ -138,20 +138,20 @@ fn candidates_are_what_an_equality_looks_at() {
 }
 
 #[test]
-fn a_hostile_path_of_indices_is_walked_in_polynomial_time() {
-    // Each level can be passed by the index or by the field: 2^63 ways, but few places.
+fn a_malicious_path_of_indices_takes_polynomial_time() {
+    // At each level, both the index and the field lead on: 2^63 ways to few values.
     let data = format!("{}1{}", "[{\"0\":".repeat(63), "}]".repeat(63));
     let document = Document::parse(&data).expect("126 levels");
     for segments in [32, 63, 64, 100, 126] {
         let mut calls = 0_u64;
-        let hostile = path(&vec!["0"; segments].join("."));
-        document.for_each_candidate(&hostile, &CostBudget::default(), &mut |_| calls += 1);
+        let malicious = path(&vec!["0"; segments].join("."));
+        document.for_each_candidate(&malicious, &CostBudget::default(), &mut |_| calls += 1);
         assert!(calls < 20_000, "{calls} calls for {segments} segments");
     }
 }
 
 #[test]
-fn a_path_is_there_when_a_value_is() {
+fn a_path_exists_if_it_leads_to_a_value() {
     for (data, at, expected) in [
         (r#"{"a":null}"#, "a", true),
         (r#"{"a":[]}"#, "a", true),
@@ -166,7 +166,7 @@ fn a_path_is_there_when_a_value_is() {
 }
 
 #[test]
-fn missing_hashes_as_null_and_kinds_differ() {
+fn a_missing_value_hashes_as_null_and_different_values_hash_differently() {
     let document = Document::parse("{}").expect("valid");
     document.for_each_candidate(&path("a"), &CostBudget::default(), &mut |value| {
         assert!(value.is_missing());
@@ -200,12 +200,12 @@ fn json() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn arbitrary_text_is_accepted_exactly_where_serde_json_does(text in "[\\[\\]{}:,\"\\\\0-9a-fnrtuls.eE+\\- \t]{0,24}") {
+    fn arbitrary_text_is_accepted_exactly_if_serde_json_accepts_it(text in "[\\[\\]{}:,\"\\\\0-9a-fnrtuls.eE+\\- \t]{0,24}") {
         prop_assert_eq!(Document::parse(&text).is_ok(), serde_json::from_str::<IgnoredAny>(&text).is_ok());
     }
 
     #[test]
-    fn mutated_json_is_accepted_exactly_where_serde_json_does(text in json(), at: prop::sample::Index, with in "[\\[\\]{}:,\"\\\\0-9u. e]?") {
+    fn mutated_json_is_accepted_exactly_if_serde_json_accepts_it(text in json(), at: prop::sample::Index, with in "[\\[\\]{}:,\"\\\\0-9u. e]?") {
         prop_assert!(Document::parse(&text).is_ok());
         let mut characters: Vec<char> = text.chars().collect();
         let at = at.index(characters.len());
@@ -215,14 +215,14 @@ proptest! {
     }
 
     #[test]
-    fn values_read_as_serde_json_reads_them(text in json()) {
+    fn values_equal_those_of_serde_json(text in json()) {
         let document = Document::parse(&text).expect("valid");
         let expected: serde_json::Value = serde_json::from_str(&text).expect("valid");
         prop_assert!(is_same(document.root(), &expected), "{}", text);
     }
 
     #[test]
-    fn canonical_hashes_agree_exactly_with_equality(left in json(), right in json()) {
+    fn values_are_equal_exactly_if_their_canonical_hashes_are(left in json(), right in json()) {
         let (left_document, right_document) = (Document::parse(&left).expect("valid"), Document::parse(&right).expect("valid"));
         let literal = right_document.root().to_literal();
         prop_assert_eq!(value_hash(&right), hash_of(|hasher| literal.hash_canonical(hasher)));
@@ -239,7 +239,7 @@ fn is_same(value: Value<'_>, expected: &serde_json::Value) -> bool {
         serde_json::Value::Null => value.kind() == Kind::Null,
         serde_json::Value::Bool(expected) => value.as_bool() == Some(*expected),
         serde_json::Value::Number(expected) => {
-            // Both are rounded, perhaps differently.
+            // Both are rounded, possibly in different ways.
             let (read, expected) = (value.raw().parse::<f64>(), expected.as_f64().unwrap_or(f64::NAN));
             read.is_ok_and(|read| (read - expected).abs() <= expected.abs() * 1e-9)
         }

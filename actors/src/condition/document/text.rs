@@ -1,8 +1,8 @@
-//! JSON strings as they stand in the text, and what they say once their escapes are read (RFC 8259 §7).
+//! Decodes the escapes of JSON strings (RFC 8259 §7).
 
 use std::borrow::Cow;
 
-/// Decodes what stands between the quotes of a valid JSON string. A lone surrogate becomes U+FFFD.
+/// Decodes the content of a valid JSON string. A lone surrogate becomes U+FFFD.
 pub(super) fn decode(content: &str, escaped: bool) -> Cow<'_, str> {
     if !escaped {
         return Cow::Borrowed(content);
@@ -19,7 +19,7 @@ pub(super) fn decode(content: &str, escaped: bool) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// The character that an escape stands for, and how many bytes it takes.
+/// The character of an escape, and the length of the escape in bytes.
 fn decode_escape(text: &str) -> (char, usize) {
     let plain = match text.as_bytes().get(1) {
         Some(b'b') => '\u{8}',
@@ -52,7 +52,7 @@ fn decode_unicode(text: &str) -> (char, usize) {
     }
 }
 
-/// The four hexadecimal digits of a `\u` escape that `text` begins with.
+/// The code unit of the `\u` escape at the start of `text`.
 fn code_unit(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16).ok()

@@ -1,8 +1,7 @@
-//! One value of a [`Document`]: what it is, what is in it, what it equals.
+//! A value of a [`Document`]: its type, its contents and its hash.
 
 use super::Document;
-use super::duplicates::key_text;
-use super::reader::{NONE, Node, Tag};
+use super::node::{NONE, Node, Tag};
 use crate::condition::Literal;
 use crate::condition::number::Number;
 use std::borrow::Cow;
@@ -20,9 +19,9 @@ pub enum Kind {
     Object,
 }
 
-/// One value inside a [`Document`]; two words, cheap to copy.
+/// A value in a [`Document`]. Two words, cheap to copy.
 ///
-/// What a path looks for and does not find is a value too: of [`Kind::Null`], with [`Value::is_missing`] true.
+/// A path that leads nowhere has a missing value: its type is [`Kind::Null`], and [`Value::is_missing`] is true.
 #[derive(Clone, Copy)]
 pub struct Value<'d> {
     document: &'d Document<'d>,
@@ -34,7 +33,7 @@ impl<'d> Value<'d> {
         Value { document, index }
     }
 
-    /// Its type; null if it is missing.
+    /// The type. Null if the value is missing.
     pub fn kind(&self) -> Kind {
         match self.node().map(|node| node.tag) {
             None | Some(Tag::Null) => Kind::Null,
@@ -46,12 +45,12 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// Whether it stands for a value that is not there.
+    /// Whether the value is missing.
     pub fn is_missing(&self) -> bool {
         self.index == NONE
     }
 
-    /// The text as it came, from the first to the last byte of the value; empty if it is missing.
+    /// The original text of the value. Empty if the value is missing.
     pub fn raw(&self) -> &'d str {
         match self.node() {
             Some(node) => &self.document.text()[node.start as usize..node.end as usize],
@@ -59,7 +58,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// The truth value, of a bool.
+    /// The value of a bool.
     pub fn as_bool(&self) -> Option<bool> {
         match self.node()?.tag {
             Tag::True => Some(true),
@@ -68,7 +67,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// The exact number, of a number.
+    /// The exact value of a number.
     pub fn as_number(&self) -> Option<Number> {
         match self.kind() {
             Kind::Number => Number::parse(self.raw()),
@@ -76,13 +75,13 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// The decoded text, of a string.
+    /// The decoded content of a string.
     pub fn as_str(&self) -> Option<Cow<'d, str>> {
         let node = self.node().filter(|node| node.tag == Tag::String)?;
-        Some(key_text(self.document.text(), node))
+        Some(node.content(self.document.text()))
     }
 
-    /// The elements of an array, in order; none of any other value.
+    /// The elements of an array, in order. Empty for other types.
     pub fn elements(&self) -> impl Iterator<Item = Value<'d>> + use<'d> {
         let document = self.document;
         let (mut at, end) = self.inside(Tag::Array);
@@ -98,8 +97,7 @@ impl<'d> Value<'d> {
         self.elements().nth(index as usize)
     }
 
-    /// The keys and values of an object in the order of the text, without keys that a later one replaces; none of any
-    /// other value.
+    /// The keys and values of an object in the order of the text, without hidden keys. Empty for other types.
     pub fn fields(&self) -> impl Iterator<Item = (Value<'d>, Value<'d>)> + use<'d> {
         let document = self.document;
         let (mut at, end) = self.inside(Tag::Object);
@@ -115,17 +113,17 @@ impl<'d> Value<'d> {
         })
     }
 
-    /// The value of a field of an object; the last one of duplicates.
+    /// The value of a field of an object. Of duplicate keys, the last one counts.
     pub fn field(&self, name: &str) -> Option<Value<'d>> {
         self.fields().find(|(key, _)| key.is_text(name)).map(|(_, value)| value)
     }
 
-    /// Whether it is a string that says `text`.
+    /// Whether the value is a string with the content `text`.
     pub fn is_text(&self, text: &str) -> bool {
         match self.node() {
             Some(node) if node.tag == Tag::String => {
                 if node.escaped {
-                    key_text(self.document.text(), node) == text
+                    node.content(self.document.text()) == text
                 } else {
                     let raw = self.raw();
                     raw.len() == text.len() + 2 && raw[1..raw.len() - 1] == *text
@@ -135,7 +133,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// A copy that lives on its own. Costs as much memory as the value is long.
+    /// An independent copy. Takes memory in proportion to the length of the value.
     pub fn to_literal(&self) -> Literal {
         // Recursion is bounded by the depth of documents.
         match self.kind() {
@@ -152,7 +150,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// The number or string, as an ordered key for range look-ups; `None` for every other type.
+    /// The number or string, as a key for range lookups. `None` for other types.
     pub fn ordered(&self) -> Option<Literal> {
         match self.kind() {
             Kind::Number | Kind::String => Some(self.to_literal()),
@@ -160,42 +158,42 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// Feeds the canonical form to `state`: values that MongoDB calls equal feed the same bytes, and
-    /// [`Literal::hash_canonical`] of an equal literal does too. A missing value feeds what null does.
+    /// Hashes the canonical form. Values that are equal in MongoDB have the same hash, also with
+    /// [`Literal::hash_canonical`]. A missing value hashes as null.
     pub fn hash_canonical<H: Hasher>(&self, state: &mut H) {
         // Recursion is bounded by the depth of documents.
-        use crate::condition::canonical as feed;
+        use crate::condition::canonical as hash;
         match self.kind() {
-            Kind::Null => feed::null(state),
-            Kind::Bool => feed::bool(self.as_bool() == Some(true), state),
+            Kind::Null => hash::null(state),
+            Kind::Bool => hash::bool(self.as_bool() == Some(true), state),
             Kind::Number => {
                 if let Some(number) = self.as_number() {
-                    feed::number(&number, state);
+                    hash::number(&number, state);
                 }
             }
-            Kind::String => feed::string(&self.as_str().unwrap_or_default(), state),
+            Kind::String => hash::string(&self.as_str().unwrap_or_default(), state),
             Kind::Array => {
-                feed::array(self.elements().count(), state);
+                hash::array(self.elements().count(), state);
                 for element in self.elements() {
                     element.hash_canonical(state);
                 }
             }
             Kind::Object => {
-                feed::object(self.fields().count(), state);
+                hash::object(self.fields().count(), state);
                 for (key, value) in self.fields() {
-                    feed::string(&key.as_str().unwrap_or_default(), state);
+                    hash::string(&key.as_str().unwrap_or_default(), state);
                     value.hash_canonical(state);
                 }
             }
         }
     }
 
-    /// The value that stands for what is not there.
+    /// The missing value.
     pub(super) fn missing(&self) -> Value<'d> {
         Value::new(self.document, NONE)
     }
 
-    /// Tells values of one document apart.
+    /// The position in the document, which differs for each value.
     pub(super) fn position(&self) -> u32 {
         self.index
     }
@@ -204,7 +202,7 @@ impl<'d> Value<'d> {
         self.document.nodes.get(self.index as usize)
     }
 
-    /// The range of nodes inside, if it is the container `tag`; else an empty one.
+    /// The range of the contents if the value is a `tag`. Otherwise an empty range.
     fn inside(&self, tag: Tag) -> (u32, u32) {
         match self.node() {
             Some(node) if node.tag == tag => (self.index + 1, node.next),

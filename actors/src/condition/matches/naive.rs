@@ -1,20 +1,20 @@
-//! MongoDB's meaning written down a second time, over `serde_json` and without any of our types, to compare with.
+//! A second, simple matcher with the semantics of MongoDB, to compare with. It uses `serde_json` and none of our types.
 
 use serde_json::Value;
 use std::cmp::Ordering;
 
-/// Whether `data` meets `criteria`, which are valid.
-pub fn holds(criteria: &Value, data: &Value) -> bool {
+/// Whether `data` matches valid `criteria`.
+pub fn matches(criteria: &Value, data: &Value) -> bool {
     let criteria = criteria.as_object().expect("criteria are an object");
     criteria.iter().all(|(key, operand)| match key.as_str() {
-        "$and" => list(operand).iter().all(|each| holds(each, data)),
-        "$or" => list(operand).iter().any(|each| holds(each, data)),
-        "$nor" => !list(operand).iter().any(|each| holds(each, data)),
+        "$and" => list(operand).iter().all(|each| matches(each, data)),
+        "$or" => list(operand).iter().any(|each| matches(each, data)),
+        "$nor" => !list(operand).iter().any(|each| matches(each, data)),
         path => {
             let segments: Vec<&str> = path.split('.').collect();
-            let elements = reach(Some(data), &segments, true);
-            let whole = reach(Some(data), &segments, false);
-            field_holds(operand, &elements, &whole)
+            let elements = values_at(Some(data), &segments, true);
+            let whole = values_at(Some(data), &segments, false);
+            field_matches(operand, &elements, &whole)
         }
     })
 }
@@ -23,13 +23,13 @@ fn list(operand: &Value) -> &[Value] {
     operand.as_array().expect("a list")
 }
 
-fn field_holds(operand: &Value, elements: &[Option<Value>], whole: &[Option<Value>]) -> bool {
+fn field_matches(operand: &Value, elements: &[Option<Value>], whole: &[Option<Value>]) -> bool {
     let operators = operand.as_object().filter(|object| object.keys().any(|key| key.starts_with('$')));
     let Some(operators) = operators else {
         return elements.iter().any(|value| equal(value, operand));
     };
     operators.iter().all(|(name, operand)| {
-        let any = |holds: &dyn Fn(&Option<Value>) -> bool| elements.iter().any(holds);
+        let any = |predicate: &dyn Fn(&Option<Value>) -> bool| elements.iter().any(predicate);
         match name.as_str() {
             "$eq" => any(&|value| equal(value, operand)),
             "$ne" => !any(&|value| equal(value, operand)),
@@ -55,49 +55,49 @@ fn field_holds(operand: &Value, elements: &[Option<Value>], whole: &[Option<Valu
                 let text = value.as_ref().and_then(Value::as_str);
                 text.is_some_and(|text| text.contains(operand.as_str().expect("a pattern")))
             }),
-            "$not" => !field_holds(operand, elements, whole),
+            "$not" => !field_matches(operand, elements, whole),
             "$elemMatch" => whole
                 .iter()
                 .flatten()
                 .filter_map(Value::as_array)
-                .any(|array| array.iter().any(|element| element_holds(operand, element))),
-            other => panic!("{other} is not known here"),
+                .any(|array| array.iter().any(|element| element_matches(operand, element))),
+            other => panic!("{other} is not supported"),
         }
     })
 }
 
-fn element_holds(operand: &Value, element: &Value) -> bool {
+fn element_matches(operand: &Value, element: &Value) -> bool {
     let names: Vec<&String> = operand.as_object().expect("an object").keys().collect();
     let is_value_form =
         names.iter().any(|name| name.starts_with('$') && !["$and", "$or", "$nor"].contains(&name.as_str()));
     if is_value_form {
-        // An element that is an array stands for itself here.
+        // Operators apply to an element that is an array, not to its elements.
         let alone = [Some(element.clone())];
-        return field_holds(operand, &alone, &alone);
+        return field_matches(operand, &alone, &alone);
     }
     match element {
-        Value::Object(_) => holds(operand, element),
+        Value::Object(_) => matches(operand, element),
         Value::Array(elements) => {
             let fields = elements.iter().enumerate().map(|(at, element)| (at.to_string(), element.clone()));
-            holds(operand, &Value::Object(fields.collect()))
+            matches(operand, &Value::Object(fields.collect()))
         }
         _ => false,
     }
 }
 
-/// Every value at the path; `None` for one that is missing.
-fn reach(value: Option<&Value>, path: &[&str], opens_arrays: bool) -> Vec<Option<Value>> {
+/// All values at the path. `None` is a missing value.
+fn values_at(value: Option<&Value>, path: &[&str], includes_elements: bool) -> Vec<Option<Value>> {
     let Some((name, rest)) = path.split_first() else {
-        let inside = value.and_then(Value::as_array).filter(|_| opens_arrays);
+        let inside = value.and_then(Value::as_array).filter(|_| includes_elements);
         return inside.into_iter().flatten().cloned().map(Some).chain([value.cloned()]).collect();
     };
     match value {
-        Some(Value::Object(fields)) => reach_field(fields.get(*name), rest, opens_arrays),
+        Some(Value::Object(fields)) => values_at_field(fields.get(*name), rest, includes_elements),
         Some(Value::Array(elements)) => {
             let mut found = Vec::new();
             for (at, element) in elements.iter().enumerate() {
                 if element.is_object() {
-                    found.extend(reach(Some(element), path, opens_arrays));
+                    found.extend(values_at(Some(element), path, includes_elements));
                 }
                 if *name != at.to_string() {
                     continue;
@@ -105,7 +105,7 @@ fn reach(value: Option<&Value>, path: &[&str], opens_arrays: bool) -> Vec<Option
                 if rest.is_empty() {
                     found.push(Some(element.clone()));
                 } else if element.is_object() || element.is_array() {
-                    found.extend(reach(Some(element), rest, opens_arrays));
+                    found.extend(values_at(Some(element), rest, includes_elements));
                 }
             }
             found
@@ -114,10 +114,10 @@ fn reach(value: Option<&Value>, path: &[&str], opens_arrays: bool) -> Vec<Option
     }
 }
 
-fn reach_field(child: Option<&Value>, rest: &[&str], opens_arrays: bool) -> Vec<Option<Value>> {
+fn values_at_field(child: Option<&Value>, rest: &[&str], includes_elements: bool) -> Vec<Option<Value>> {
     match child {
         None => vec![None],
-        Some(child) => reach(Some(child), rest, opens_arrays),
+        Some(child) => values_at(Some(child), rest, includes_elements),
     }
 }
 
@@ -125,7 +125,7 @@ fn equal(value: &Option<Value>, operand: &Value) -> bool {
     compare(value, operand) == Some(Ordering::Equal)
 }
 
-/// `None` across types.
+/// `None` for different types.
 fn compare(value: &Option<Value>, operand: &Value) -> Option<Ordering> {
     let value = value.as_ref().unwrap_or(&Value::Null);
     (type_order(value) == type_order(operand)).then(|| order(value, operand))

@@ -6,7 +6,7 @@ use proptest::sample::select;
 use serde_json::{Value, json};
 
 fn matches(criteria: &str, data: &str) -> bool {
-    decide(criteria, data).unwrap_or_else(|| panic!("{criteria} takes too many steps"))
+    decide(criteria, data).unwrap_or_else(|| panic!("{criteria} exceeds the cost limit"))
 }
 
 fn decide(criteria: &str, data: &str) -> Option<bool> {
@@ -14,9 +14,9 @@ fn decide(criteria: &str, data: &str) -> Option<bool> {
     condition.matches(&Document::parse(data).expect("valid data"), &CostBudget::default())
 }
 
-// What the table tests/conditions/cases.jsonl can't say, since mingo reads numbers and keys as JavaScript does.
+// Cases that tests/conditions/cases.jsonl cannot contain, because mingo reads numbers and keys as JavaScript does.
 #[test]
-fn numbers_match_exactly_and_duplicates_by_the_last() {
+fn numbers_are_compared_exactly_and_the_last_duplicate_key_counts() {
     for (criteria, data, expected) in [
         (r#"{"a":9007199254740993}"#, r#"{"a":9007199254740992}"#, false),
         (r#"{"a":9007199254740993}"#, r#"{"a":9007199254740993.000}"#, true),
@@ -47,7 +47,7 @@ fn numbers_match_exactly_and_duplicates_by_the_last() {
 }
 
 #[test]
-fn an_all_of_a_hundred_values_walks_a_wide_array_once() {
+fn all_with_a_hundred_values_reads_a_wide_array_once() {
     let list: Vec<u32> = (0..100).collect();
     let data = format!("{{\"a\":[{}]}}", (0..40_000).map(|at| at.to_string()).collect::<Vec<_>>().join(","));
     assert!(matches(&json!({"a": {"$all": list}}).to_string(), &data));
@@ -55,7 +55,7 @@ fn an_all_of_a_hundred_values_walks_a_wide_array_once() {
 }
 
 #[test]
-fn what_takes_too_many_steps_is_not_decided_whatever_it_asks() {
+fn a_condition_over_its_cost_limit_has_no_result() {
     let data = format!("{{\"a\":[{}],\"b\":1}}", vec!["1"; 100_000].join(","));
     let unmet: Vec<Value> = (2..40).map(|number| json!({ "a": number })).collect();
     assert!(matches(&json!({ "$nor": unmet[..3] }).to_string(), &data));
@@ -70,28 +70,28 @@ fn what_takes_too_many_steps_is_not_decided_whatever_it_asks() {
 }
 
 #[test]
-fn the_heavier_a_pattern_the_shorter_the_texts_that_it_is_tried_on() {
+fn an_expensive_pattern_reaches_the_cost_limit_on_shorter_texts() {
     let text = |length: usize| json!({ "a": "ab".repeat(length / 2) }).to_string();
-    let light = json!({ "a": { "$regex": "b$" } }).to_string();
-    assert!(matches(&light, &text(256 * 1024)));
-    let heavy = json!({ "a": { "$regex": "a(?:a?b?){60}$" } }).to_string();
-    assert!(matches(&heavy, &text(5_000)));
-    assert_eq!(decide(&heavy, &text(100_000)), None);
+    let cheap = json!({ "a": { "$regex": "b$" } }).to_string();
+    assert!(matches(&cheap, &text(256 * 1024)));
+    let expensive = json!({ "a": { "$regex": "a(?:a?b?){60}$" } }).to_string();
+    assert!(matches(&expensive, &text(5_000)));
+    assert_eq!(decide(&expensive, &text(100_000)), None);
 }
 
 #[test]
-fn many_ways_to_one_wide_array_are_gone_once_for_each_segment() {
+fn a_wide_array_that_many_ways_lead_to_is_read_once_per_segment() {
     let (open, close) = ("[{\"0\":".repeat(60), "}]".repeat(60));
     let data = format!("{open}[{}]{close}", vec!["{}"; 10_000].join(","));
     let path = vec!["0"; 100].join(".");
     let path = crate::condition::parse::read_path(&path).expect("short");
-    let mut looked_at = 0;
+    let mut visited = 0;
     let budget = CostBudget::new(usize::MAX);
-    Document::parse(&data).expect("valid").for_each_candidate(&path, &budget, &mut |_| looked_at += 1);
-    assert!(looked_at <= 100 * 10_100, "{looked_at}");
+    Document::parse(&data).expect("valid").for_each_candidate(&path, &budget, &mut |_| visited += 1);
+    assert!(visited <= 100 * 10_100, "{visited}");
 }
 
-// Few values, so that criteria and data often meet.
+// Few values, so that criteria often match.
 fn scalar() -> impl Strategy<Value = Value> {
     select(vec![json!(null), json!(true), json!(0), json!(1), json!(2.5), json!("a"), json!("ab")])
 }
@@ -109,7 +109,7 @@ fn object(fields: Vec<(&'static str, Value)>) -> Value {
     Value::Object(fields.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-/// Event data, several for each condition: most of them have what paths ask for.
+/// Several event data for each condition. Most of them have values at the paths.
 fn data() -> impl Strategy<Value = Vec<Value>> {
     let fields = prop::collection::vec((select(vec!["a", "a", "b", "0"]), value(4)), 0..3).prop_map(object);
     prop::collection::vec(prop_oneof![9 => fields, 1 => value(3)], 24)
@@ -162,9 +162,9 @@ fn criteria() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn conditions_match_as_the_naive_matcher_says(criteria in criteria(), data in data()) {
+    fn conditions_match_exactly_if_the_naive_matcher_does(criteria in criteria(), data in data()) {
         for data in data {
-            let expected = naive::holds(&criteria, &data);
+            let expected = naive::matches(&criteria, &data);
             prop_assert_eq!(matches(&criteria.to_string(), &data.to_string()), expected, "{} {}", criteria, data);
         }
     }
@@ -180,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn candidates_decide_equality(path in select(PATHS.to_vec()), wanted in value(2), data in data()) {
+    fn an_equality_matches_exactly_if_it_equals_a_candidate(path in select(PATHS.to_vec()), wanted in value(2), data in data()) {
         let wanted = wanted.to_string();
         let literal = Document::parse(&wanted).expect("valid").root().to_literal();
         let parsed_path = crate::condition::parse::read_path(path).expect("short");
@@ -188,8 +188,8 @@ proptest! {
             let data = data.to_string();
             let document = Document::parse(&data).expect("valid");
             let mut found = false;
-            let mut look = |value: crate::condition::document::Value<'_>| found |= value.equals(&literal);
-            document.for_each_candidate(&parsed_path, &CostBudget::default(), &mut look);
+            let mut compare = |value: crate::condition::document::Value<'_>| found |= value.equals(&literal);
+            document.for_each_candidate(&parsed_path, &CostBudget::default(), &mut compare);
             prop_assert_eq!(matches(&format!("{{\"{path}\":{{\"$eq\":{wanted}}}}}"), &data), found);
         }
     }

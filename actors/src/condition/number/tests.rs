@@ -6,8 +6,8 @@ fn number(text: &str) -> Number {
 }
 
 #[test]
-fn every_way_to_write_a_value_is_equal() {
-    for (value, ways) in [
+fn different_notations_of_a_value_are_equal() {
+    for (value, notations) in [
         ("1", &["1.0", "1e0", "10e-1", "0.1E+1", "1.000e00", "0.001e3"][..]),
         ("0", &["-0", "0.0", "-0.00", "0e5", "0e-99999999999999999999", "0e99999999999999999999"]),
         ("-1200", &["-1.2e3", "-12E2", "-1200.0", "-120000e-2"]),
@@ -15,15 +15,15 @@ fn every_way_to_write_a_value_is_equal() {
         ("123456789012345678901234567890", &["1.23456789012345678901234567890e29"]),
         ("1e999999999", &["10e999999998", "0.1e1000000000"]),
     ] {
-        for way in ways {
-            assert_eq!(number(value), number(way), "{value} = {way}");
-            assert_eq!(number(value).cmp(&number(way)), Ordering::Equal);
+        for notation in notations {
+            assert_eq!(number(value), number(notation), "{value} = {notation}");
+            assert_eq!(number(value).cmp(&number(notation)), Ordering::Equal);
         }
     }
 }
 
 #[test]
-fn numbers_order_by_value() {
+fn numbers_are_ordered_by_value() {
     let ascending = [
         "-1e99999999999999999999999",
         "-1e999999999",
@@ -63,7 +63,7 @@ fn numbers_order_by_value() {
 }
 
 #[test]
-fn four_hundred_digits_differ_in_the_last() {
+fn numbers_of_four_hundred_digits_are_compared_to_the_last_digit() {
     let (low, high) = (format!("{}1", "7".repeat(400)), format!("{}2", "7".repeat(400)));
     assert!(number(&low) < number(&high));
     assert!(number(&format!("-{low}")) > number(&format!("-{high}")));
@@ -71,7 +71,7 @@ fn four_hundred_digits_differ_in_the_last() {
 }
 
 #[test]
-fn what_is_no_json_number_is_refused() {
+fn text_that_is_not_a_json_number_is_refused() {
     for text in ["", "-", "01", "-01", "1.", ".5", "1e", "1e+", "+1", "0x1", "1 ", "NaN", "1.e5", "1e5.0", "--1", "٣"]
     {
         assert_eq!(Number::parse(text), None, "{text}");
@@ -79,7 +79,7 @@ fn what_is_no_json_number_is_refused() {
 }
 
 #[test]
-fn truncation_stays_within_64_bits() {
+fn truncation_returns_none_beyond_64_bits() {
     for (text, whole) in [
         ("5.9", Some(5)),
         ("-5.9", Some(-5)),
@@ -104,13 +104,13 @@ fn truncation_stays_within_64_bits() {
 }
 
 #[test]
-fn a_number_takes_two_words() {
+fn a_number_takes_16_bytes() {
     assert_eq!(size_of::<Number>(), 16);
 }
 
 proptest! {
     #[test]
-    fn integers_order_as_integers(left: i64, right: i64) {
+    fn integers_are_ordered_as_integers(left: i64, right: i64) {
         let (parsed_left, parsed_right) = (number(&left.to_string()), number(&right.to_string()));
         prop_assert_eq!(&parsed_left, &Number::from(left));
         prop_assert_eq!(parsed_left.cmp(&parsed_right), left.cmp(&right));
@@ -118,7 +118,7 @@ proptest! {
     }
 
     #[test]
-    fn decimals_order_as_scaled_integers(left: i64, right: i64, left_scale in 0_u32..19, right_scale in 0_u32..19) {
+    fn decimals_are_ordered_as_scaled_integers(left: i64, right: i64, left_scale in 0_u32..19, right_scale in 0_u32..19) {
         let parsed_left = number(&format!("{left}e-{left_scale}"));
         let parsed_right = number(&format!("{right}e-{right_scale}"));
         let scaled_left = i128::from(left) * 10_i128.pow(18 - left_scale);
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_text_is_a_number_exactly_where_json_has_one(text in "-?[0-9]{0,4}(\\.[0-9]{0,3})?([eE][+-]?[0-9]{0,3})?") {
+    fn arbitrary_text_is_a_number_exactly_if_it_is_one_in_json(text in "-?[0-9]{0,4}(\\.[0-9]{0,3})?([eE][+-]?[0-9]{0,3})?") {
         let accepted = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
         prop_assert_eq!(Number::parse(&text).is_some(), accepted);
     }

@@ -1,8 +1,8 @@
 //! The cost of case folding, checked before a pattern is compiled.
 //!
 //! In a case-insensitive pattern, the `regex` crate folds every character of a class on its own. `[!-\u{10FFFF}]` is a
-//! million characters, or 8 ms, in nine bytes, and nested classes are folded again at each level: 4 KiB of them took 20 s.
-//! So the characters are counted first, on the syntax tree, in time linear in the length of the pattern.
+//! million characters, or 8 ms, in nine bytes, and nested classes are folded again at each level: 4 KiB of them took 20
+//! s. So the characters are counted first, on the syntax tree, in time linear in the length of the pattern.
 
 use super::super::{ConditionError, bounds};
 use super::budget::ParseBudget;

@@ -4,8 +4,8 @@ use super::super::document::{Kind, Value};
 use super::super::{ConditionError, Literal};
 use super::problems::{invalid, is_operator, unknown_operator};
 
-/// A value to compare with. No key in it may begin with `$`. MongoDB reads such an object as operators in some places and as
-/// a value in others; in practice it is always a mistake (`{"a": {"b": {"$gt": 1}}}`).
+/// A value to compare with. No key in it may begin with `$`. MongoDB reads such an object as operators in some places
+/// and as a value in others; in practice it is always a mistake (`{"a": {"b": {"$gt": 1}}}`).
 pub(super) fn read_literal(value: Value<'_>) -> Result<Literal, ConditionError> {
     refuse_operators(value)?;
     Ok(value.to_literal())

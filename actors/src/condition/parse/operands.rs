@@ -1,4 +1,5 @@
-//! Operands of the operators that take neither a value to compare with nor nested criteria: `$exists`, `$size`, `$mod`, `$type`.
+//! Operands of the operators that take neither a value to compare with nor nested criteria: `$exists`, `$size`, `$mod`,
+//! `$type`.
 
 use super::super::document::{Kind, Value};
 use super::super::excerpt::excerpt;

@@ -51,8 +51,8 @@ fn compile(pattern: &str, options: &str, budget: &mut ParseBudget) -> Result<Pat
     Ok(Pattern { text: format!("{prefix}{pattern}").into(), regex, cost_per_byte })
 }
 
-/// Compiles a pattern within the rest of the budget. Also returns its size in bytes. The crate does not report the size, so
-/// it is the smallest of a few limits that the pattern fits in.
+/// Compiles a pattern within the rest of the budget. Also returns its size in bytes. The crate does not report the
+/// size, so it is the smallest of a few limits that the pattern fits in.
 fn build(pattern: &str, budget: &mut ParseBudget) -> Result<(Regex, usize), ConditionError> {
     // The size is known only after Unicode classes were expanded. Each class takes at least this much.
     const UNICODE_CLASS_BYTES: usize = 6 * 1024;
@@ -78,8 +78,8 @@ fn build(pattern: &str, budget: &mut ParseBudget) -> Result<(Regex, usize), Cond
     }
 }
 
-/// Expands `\d`, `\s` and `\w` to ASCII classes, as in PCRE. This takes a tenth of the memory. Classes may be nested, so the
-/// context of an escape does not matter.
+/// Expands `\d`, `\s` and `\w` to ASCII classes, as in PCRE. This takes a tenth of the memory. Classes may be nested,
+/// so the context of an escape does not matter.
 fn with_ascii_classes(pattern: &str) -> String {
     let mut expanded = String::with_capacity(pattern.len() + 16);
     let mut characters = pattern.chars();

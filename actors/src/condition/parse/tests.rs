@@ -37,7 +37,7 @@ fn unknown_operators_are_named_at_any_depth() {
 }
 
 #[test]
-fn long_names_and_control_characters_are_shown_short_and_on_one_line() {
+fn messages_truncate_long_names_and_escape_control_characters() {
     let message = refused(&format!(r#"{{"${}":1}}"#, "x".repeat(3000)));
     assert!(message.len() < 300 && message.contains("xxx…"), "{message}");
     assert!(!refused(r#"{"$a\nb\u0000":1}"#).contains(['\n', '\0']));
@@ -60,7 +60,7 @@ fn a_message_names_the_innermost_field() {
 }
 
 #[test]
-fn criteria_that_are_no_criteria_are_refused() {
+fn invalid_criteria_are_refused() {
     for text in
         ["", "null", "[]", "1", "{", r#"{"a":1,"a":2}"#, r#"{"a":{"b":1,"\u0062":2}}"#, r#"{"a":{"$gt":1,"$gt":2}}"#]
     {
@@ -69,7 +69,7 @@ fn criteria_that_are_no_criteria_are_refused() {
 }
 
 #[test]
-fn each_bound_holds_to_the_last() {
+fn each_limit_accepts_its_maximum_and_refuses_one_more() {
     let nested = |levels: usize| format!("{}{{\"a\":1}}{}", "{\"$and\":[".repeat(levels), "]}".repeat(levels));
     parsed(&nested(7));
     assert!(is_too_large(&nested(8)), "17 levels");
@@ -92,7 +92,7 @@ fn each_bound_holds_to_the_last() {
 }
 
 #[test]
-fn a_hundred_thousand_levels_end_in_an_error() {
+fn a_hundred_thousand_levels_are_refused_without_a_stack_overflow() {
     for (open, close) in [("[", "]"), ("{\"a\":", "}"), ("{\"$and\":[", "]}"), ("{\"$not\":", "}")] {
         let text = format!("{}1{}", open.repeat(100_000), close.repeat(100_000));
         assert!(is_too_large(&text));
@@ -100,7 +100,7 @@ fn a_hundred_thousand_levels_end_in_an_error() {
 }
 
 #[test]
-fn patterns_are_bounded_in_memory_alone_and_together() {
+fn the_memory_of_patterns_is_limited_for_one_and_for_all_together() {
     let one = |pattern: &str| format!(r#"{{"a":{{"$regex":"{pattern}"}}}}"#);
     assert!(is_too_large(&one("(a{1000}){1000}")));
     assert!(is_too_large(&one("((((a{10}){10}){10}){10}){10}")));
@@ -117,14 +117,14 @@ fn patterns_are_bounded_in_memory_alone_and_together() {
 }
 
 #[test]
-fn patterns_that_are_not_linear_or_broken_are_refused() {
+fn patterns_that_are_invalid_or_not_linear_are_refused() {
     for pattern in ["(?=a)", "(?!a)", "(?<=a)b", "(a)\\\\1", "(", "a**{", "[", "\\\\", "(?<n>a)\\\\k<n>", "[b-a]"] {
         refused(&format!(r#"{{"a":{{"$regex":"{pattern}"}}}}"#));
     }
 }
 
 #[test]
-fn brackets_that_ignore_case_cost_what_their_letters_cost() {
+fn case_insensitive_brackets_are_charged_by_their_characters() {
     let with =
         |pattern: &str, options: &str| serde_json::json!({"a": {"$regex": pattern, "$options": options}}).to_string();
     for wide in ["[!-\u{10FFFF}]", "[a[^b]]", "[a[[^b]]]", "\\p{Any}", "[\\p{L}]", "[[:^alpha:]]", "[\\W_]"] {
@@ -142,7 +142,7 @@ fn brackets_that_ignore_case_cost_what_their_letters_cost() {
 }
 
 #[test]
-fn set_operations_in_brackets_are_refused_since_mongodb_reads_them_as_letters() {
+fn set_operations_in_brackets_are_refused_because_mongodb_reads_them_as_characters() {
     for pattern in ["[a&&b]", "[a-z--b]", "[ab~~bc]", "[x[a&&b]]"] {
         refused(&format!(r#"{{"a":{{"$regex":"{pattern}"}}}}"#));
     }

@@ -1,10 +1,10 @@
-//! Writing what a selection keeps.
+//! Writes the selected part of event data.
 
 use super::super::document::{Kind, Value};
 use super::{Branch, Mode, Tree};
 
-/// Appends what is kept of `value`; false, and nothing appended, if nothing of it is.
-// Recursion goes one level into the document with each call, and documents are at most `DOCUMENT_DEPTH` deep.
+/// Appends the selected part of `value`. Returns false, and appends nothing, if nothing of it is selected.
+// Each call goes one level deeper into the document, so recursion is bounded by `DOCUMENT_DEPTH`.
 pub(super) fn write(mode: Mode, fields: &Tree, value: Value<'_>, out: &mut Vec<u8>) -> bool {
     match value.kind() {
         Kind::Object => write_object(mode, fields, value, out),
@@ -34,8 +34,8 @@ fn write_object(mode: Mode, fields: &Tree, object: Value<'_>, out: &mut Vec<u8>)
     out.push(b'}');
 }
 
-fn write_field(mode: Mode, named: Option<&Branch>, value: Value<'_>, out: &mut Vec<u8>) -> bool {
-    match (mode, named) {
+fn write_field(mode: Mode, branch: Option<&Branch>, value: Value<'_>, out: &mut Vec<u8>) -> bool {
+    match (mode, branch) {
         (_, Some(Branch::Inside(fields))) => write(mode, fields, value, out),
         (Mode::Keep, Some(Branch::Whole)) | (Mode::Drop, None) => {
             out.extend_from_slice(value.raw().as_bytes());

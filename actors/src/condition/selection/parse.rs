@@ -1,4 +1,4 @@
-//! A client's `select` to a [`Selection`].
+//! Parses the `select` of a client into a [`Selection`].
 
 use super::super::document::{Document, DocumentError, Kind, Value};
 use super::{Branch, Mode, Selection, SelectionError, Tree, bounds};
@@ -24,14 +24,14 @@ struct Parser {
 
 pub(super) fn parse(text: &str) -> Result<Selection, SelectionError> {
     if text.len() > bounds::TEXT_BYTES {
-        return Err(past(bounds::TEXT_BYTES, "bytes of text"));
+        return Err(too_large(bounds::TEXT_BYTES, "bytes of text"));
     }
     let document = Document::parse_within(text, bounds::DEPTH).map_err(|error| match error {
-        DocumentError::TooDeep => past(bounds::DEPTH, "segments in a path"),
+        DocumentError::TooDeep => too_large(bounds::DEPTH, "segments in a path"),
         DocumentError::Syntax(at) => refused(&format!("select is not valid JSON (byte {at})")),
     })?;
     if document.duplicate_key().is_some() {
-        return Err(refused("a field stands twice in select"));
+        return Err(refused("a field appears twice in select"));
     }
     if document.root().kind() != Kind::Object {
         return Err(refused("select must be an object of fields, each with 1 or 0"));
@@ -45,17 +45,17 @@ impl Parser {
     // Recursion is bounded by the depth of the text.
     fn read_fields(&mut self, object: Value<'_>, path: &mut Vec<Box<str>>) -> Result<(), SelectionError> {
         for (key, value) in object.fields() {
-            let above = path.len();
+            let parent_length = path.len();
             let name = key.as_str().unwrap_or_default();
             path.extend(name.split('.').map(Box::from));
-            check_path(&path[above..], path.len())?;
+            check_path(&path[parent_length..], path.len())?;
             if value.kind() == Kind::Object && value.fields().next().is_some() {
                 self.read_fields(value, path)?;
             } else {
                 self.take_mode(value)?;
                 self.root.insert(path)?;
             }
-            path.truncate(above);
+            path.truncate(parent_length);
         }
         Ok(())
     }
@@ -69,13 +69,13 @@ impl Parser {
             }
         };
         let mode = if keeps { Mode::Keep } else { Mode::Drop };
-        if self.mode.is_some_and(|before| before != mode) {
-            return Err(refused("select either keeps or drops fields, not both"));
+        if self.mode.is_some_and(|earlier| earlier != mode) {
+            return Err(refused("select must either keep or drop fields, not both"));
         }
         self.mode = Some(mode);
         self.fields += 1;
         if self.fields > bounds::FIELDS {
-            return Err(past(bounds::FIELDS, "fields"));
+            return Err(too_large(bounds::FIELDS, "fields"));
         }
         Ok(())
     }
@@ -115,23 +115,23 @@ fn finish(draft: Draft) -> Tree {
 
 fn check_path(added: &[Box<str>], depth: usize) -> Result<(), SelectionError> {
     if depth > bounds::DEPTH {
-        return Err(past(bounds::DEPTH, "segments in a path"));
+        return Err(too_large(bounds::DEPTH, "segments in a path"));
     }
     if added.iter().any(|name| name.is_empty()) {
         return Err(refused("a path in select has an empty segment"));
     }
     if added.iter().any(|name| name.starts_with('$')) {
-        return Err(refused("select knows no operators: it takes paths with 1 or 0"));
+        return Err(refused("select does not support operators; give paths with 1 or 0"));
     }
     Ok(())
 }
 
 fn collision() -> SelectionError {
-    refused("a path in select stands twice or inside another")
+    refused("a path in select appears twice or is inside another")
 }
 
-fn past(most: usize, what: &str) -> SelectionError {
-    SelectionError(format!("select may have {most} {what} at the most"))
+fn too_large(limit: usize, unit: &str) -> SelectionError {
+    SelectionError(format!("select exceeds the limit of {limit} {unit}"))
 }
 
 fn refused(message: &str) -> SelectionError {

@@ -39,10 +39,10 @@ fn fields_are_kept_or_dropped_through_arrays() {
 }
 
 #[test]
-fn what_is_no_selection_is_refused() {
+fn invalid_selections_are_refused() {
     let deep = format!(r#"{{"{}":1}}"#, vec!["a"; 17].join("."));
     let nested = format!("{}1{}", r#"{"a":"#.repeat(17), "}".repeat(17));
-    let hostile = r#"{"a":"#.repeat(100_000);
+    let malicious = r#"{"a":"#.repeat(100_000);
     let many = format!("{{{}}}", (0..65).map(|at| format!("\"f{at}\":1")).collect::<Vec<_>>().join(","));
     let long = format!(r#"{{"{}":1}}"#, "x".repeat(4096));
     for select in [
@@ -70,7 +70,7 @@ fn what_is_no_selection_is_refused() {
         r#"{"a.$":1}"#,
         &deep,
         &nested,
-        &hostile,
+        &malicious,
         &many,
         &long,
     ] {
@@ -79,7 +79,7 @@ fn what_is_no_selection_is_refused() {
 }
 
 #[test]
-fn each_bound_holds_to_the_last() {
+fn a_selection_at_each_limit_is_accepted() {
     assert!(Selection::parse(&format!(r#"{{"{}":1}}"#, vec!["a"; 16].join("."))).is_ok());
     let many = format!("{{{}}}", (0..64).map(|at| format!("\"f{at}\":1")).collect::<Vec<_>>().join(","));
     assert!(Selection::parse(&many).is_ok());
@@ -102,16 +102,16 @@ proptest! {
     }
 
     #[test]
-    fn what_is_told_is_json_and_keeping_and_dropping_part_the_fields(
+    fn the_result_is_json_and_each_field_is_either_kept_or_dropped(
         fields in prop::collection::vec(("[ab]", "(1|\"x\"|\\[\\{\"a\":1,\"b\":2\\},3\\]|\\{\"a\":\\{\"b\":5\\}\\})"), 0..4),
         path in "[ab](\\.[ab]){0,2}",
     ) {
         let fields: Vec<_> = fields.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
         let data = format!("{{{}}}", fields.join(","));
         for mode in [0, 1] {
-            let told = selected(&format!("{{\"{path}\":{mode}}}"), &data);
-            prop_assert!(Document::parse(&told).is_ok());
-            prop_assert_eq!(selected(&format!("{{\"{path}\":{mode}}}"), &told), told);
+            let result = selected(&format!("{{\"{path}\":{mode}}}"), &data);
+            prop_assert!(Document::parse(&result).is_ok());
+            prop_assert_eq!(selected(&format!("{{\"{path}\":{mode}}}"), &result), result);
         }
         let name = &path[..1];
         let kept = selected(&format!("{{\"{name}\":1}}"), &data);

@@ -1,4 +1,4 @@
-//! What an application with the scope `admin` may do: end every session of a user, on all nodes.
+//! The call that ends all sessions of a user on all nodes. It needs the scope `admin`.
 
 use crate::support::client::{Client, entry};
 use crate::support::cluster::nodes;
@@ -38,7 +38,7 @@ async fn all_sessions_of_a_user_on_all_nodes_are_closed_with_4403_and_no_others(
         client.expect_close(4403).await;
     }
     drop(theirs);
-    // Who comes back is let in: the tokens are as good as before.
+    // The user may connect again, since the tokens are still valid.
     others.push(client_of(&nodes[0], "u777").await);
     let body = json!({"name": "orders", "eventData": 1}).to_string();
     assert_eq!(emit(&nodes[0], &nodes[0].tokens().api, &body).status, 200);
@@ -59,12 +59,12 @@ async fn disconnecting_a_user_without_sessions_succeeds_and_affects_no_other_pro
         api: node.token(Claims::api("connect").of_project("shop")),
         user: node.token(Claims::user("u777").of_project("shop")),
     };
-    let mut namesake = Client::connect(&node, &shop).await;
+    let mut other = Client::connect(&node, &shop).await;
     for user in ["u777", &"x".repeat(256)] {
         let answer = disconnect_user(&node, user);
         assert_eq!((answer.status, &answer.json()["data"]["disconnected"]), (200, &json!(0)), "{}", answer.text());
     }
-    namesake.subscribe(entry("orders")).await;
+    other.subscribe(entry("orders")).await;
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn a_user_disconnected_during_a_register_leaves_nothing_behind() {
     let redis = RedisServer::start();
     let node = nodes(&redis, 1, &[]).remove(0);
     let mut client = Client::of(&node).await;
-    // The channels can't be joined while Redis says nothing; the order waits there in front of them.
+    // While Redis hangs, no channel can be joined. The disconnect waits in Redis before the joins.
     std::thread::scope(|scope| {
         redis.signal(Signal::STOP);
         let disconnect = scope.spawn(|| disconnect_user(&node, "u1"));

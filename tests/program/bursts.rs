@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const SUBSCRIPTIONS: usize = 100;
-/// With its subscriptions, a session receives 22 MB of one emit: 20 times its send buffer.
+/// With all its subscriptions, a session receives 22 MB from one emit: 20 times its send buffer.
 const DATA_BYTES: usize = 220_000;
 
-/// Connects a session with subscriptions on one event, whose conditions differ and all match.
+/// Connects a session with many subscriptions on one event. Their conditions differ, and all match.
 fn subscribe(node: &Node) -> RawSocket {
     subscribe_with(node, &json!({}))
 }
@@ -34,7 +34,7 @@ fn emit_data(node: &Node, n: u32, text: &str) {
     assert_eq!(emit(node, &node.tokens().api, &body).status, 200);
 }
 
-/// Reads one notification for each subscription; all of them must be of emit `n`.
+/// Reads one notification per subscription. All must come from emit `n`.
 fn read_notifications(socket: &mut RawSocket, n: u32) {
     let mut ids = BTreeSet::new();
     for _ in 0..SUBSCRIPTIONS {
@@ -83,7 +83,7 @@ fn sessions_that_do_not_read_share_the_data_of_a_large_emit() {
     emit_data(&node, 1, &"x".repeat(DATA_BYTES));
     eventually("frames that wait", || node.metric("carillon_session_queue_bytes", "") > 1e8);
     let grown = node.resident_bytes().saturating_sub(before);
-    // Of 440 MB that wait, a copy for each session would be 4.4 MB and a copy for each frame all of it.
+    // 440 MB are queued. One copy per session would be 4.4 MB, one copy per frame would be all 440 MB.
     assert!(grown < 40_000_000, "{grown} bytes for {SESSIONS} sessions");
     assert_eq!(node.metric("carillon_sessions", ""), SESSIONS as f64);
     drop(silent);

@@ -1,4 +1,4 @@
-//! The end of a session: every close code of the protocol, each by what brings it about.
+//! Every close code of the protocol, and what causes it.
 
 use crate::support::client::{Client, entry};
 use crate::support::raw::{BINARY, CLOSE, PING, PONG, TEXT, masked_frame};
@@ -10,7 +10,7 @@ async fn raw(node: &Node) -> RawSocket {
     RawSocket::upgrade(node, &node.tokens())
 }
 
-/// A message of exactly so many bytes.
+/// A message of exactly `bytes` bytes.
 fn message_of(bytes: usize) -> String {
     let frame = r#"{"objType":""}"#.len();
     format!(r#"{{"objType":"{}"}}"#, "x".repeat(bytes - frame))
@@ -112,7 +112,7 @@ async fn the_length_limit_applies_to_all_fragments_together_and_at_the_header() 
     let node = Node::start(&[("LIMITS__MESSAGE_BYTES", "1024")]);
     let mut socket = raw(&node).await;
     socket.write_frame(0x01, &[b' '; 600]);
-    // Only the header of the second fragment: its payload would be the one byte too many.
+    // Only the header of the second fragment. Its payload would exceed the limit by one byte.
     socket.write(&[0x80, 0xfe, 0x01, 0xa9, 0, 0, 0, 0]);
     socket.expect_close(1009);
     let mut socket = raw(&node).await;
@@ -142,14 +142,14 @@ async fn a_silent_peer_is_closed_with_4408_and_one_that_answers_pings_is_not() {
     let node = Node::start(&[("SESSION__PING_SECONDS", "1")]);
     let mut silent = raw(&node).await;
     let mut answering = raw(&node).await;
-    let told = std::thread::spawn(move || silent.expect_close(4408));
-    // Six pings at one a second are past the two and a half intervals after which silence counts.
+    let closed = std::thread::spawn(move || silent.expect_close(4408));
+    // Six pings take six seconds, longer than the 2.5 intervals after which a silent peer is closed.
     for _ in 0..6 {
         let ping = answering.read_frame();
         assert_eq!(ping.first_byte, PING, "{ping:?}");
         answering.write_frame(PONG, &ping.payload);
     }
-    told.join().expect("closed with 4408");
+    closed.join().expect("closed with 4408");
     answering.write_frame(TEXT, br#"{"objType":"NOPE"}"#);
     let answer = loop {
         let frame = answering.read_frame();
@@ -191,7 +191,7 @@ async fn a_slow_reader_is_closed_with_4430_and_other_sessions_receive_everything
     let mut quick = Client::connect(&node, &tokens).await;
     quick.subscribe(entry("orders")).await;
     let is_too_slow = || node.limit_count("send_buffer_bytes") > 0.0;
-    // More than the kernel's buffers of both ends of a loopback socket (4 MiB and 6 MiB at most) ever hold.
+    // More than both kernel buffers of a loopback connection can hold (at most 4 MiB and 6 MiB).
     let body = json!({"name": "orders", "eventData": "x".repeat(60_000)}).to_string();
     for _ in 0..400 {
         assert_eq!(emit(&node, &tokens.api, &body).status, 200);

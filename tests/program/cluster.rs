@@ -1,14 +1,14 @@
-//! Nodes on one Redis while all is well: what is emitted on one is told on all, once, in one order.
+//! Nodes on one working Redis: an emit on one node is delivered on all nodes, once and in the same order.
 
-use crate::support::account::{What, account};
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{Listener, Publisher, nodes};
+use crate::support::delivery_check::{Message, check_deliveries};
 use crate::support::node::is_named_program;
 use crate::support::{Node, RedisServer, emit};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Emits one event with good tokens, which must be accepted, and gives the answer.
+/// Emits one event, which must be accepted. Returns the answer.
 fn emit_one(node: &Node, event: &str, data: Value, key: Option<&str>) -> Value {
     let mut body = json!({"name": event, "eventData": data});
     if let Some(key) = key {
@@ -70,7 +70,7 @@ async fn four_nodes_deliver_in_one_order_under_the_load_of_three_publishers() {
     for node in &nodes {
         listeners.push(Listener::start(node).await);
     }
-    // Somewhat more than 2,000 a second together, each at a node of its own.
+    // Together somewhat more than 2,000 per second, each on its own node.
     let (batch, pace) = (25, Duration::from_millis(35));
     let start = Instant::now();
     let publishers: Vec<Publisher> =
@@ -78,15 +78,15 @@ async fn four_nodes_deliver_in_one_order_under_the_load_of_three_publishers() {
     tokio::time::sleep(Duration::from_secs(4)).await;
     let accepted: Vec<_> = publishers.into_iter().flat_map(Publisher::end).collect();
     let rate = accepted.len() as f64 / start.elapsed().as_secs_f64();
-    let mut orders: Vec<Vec<What>> = Vec::new();
+    let mut orders: Vec<Vec<Message>> = Vec::new();
     for listener in listeners {
-        let heard = listener.heard(&nodes[0]).await;
-        assert_eq!(account("order", &accepted, &heard).1, 0, "nothing is missed without a cause");
-        orders.push(heard.into_iter().map(|heard| heard.what).collect());
+        let received = listener.received(&nodes[0]).await;
+        assert_eq!(check_deliveries("order", &accepted, &received).1, 0, "nothing is missed without a cause");
+        orders.push(received.into_iter().map(|received| received.message).collect());
     }
     let spent: Duration = nodes.iter().map(Node::processor_time).sum();
     println!("order: {rate:.0} emits a second, {:.1} s of the processor", spent.as_secs_f64());
     assert!(orders.iter().all(|order| *order == orders[0]));
-    // A build for debugging may not have the time for it on a busy machine.
+    // A debug build may be too slow for this rate on a busy machine.
     assert!(rate > 2000.0 || !is_named_program(), "only {rate:.0} emits a second");
 }

@@ -1,4 +1,5 @@
-//! Channels that are joined and left while it is emitted elsewhere: whoever was answered misses nothing.
+//! Channels that are joined and left while another node emits: no subscriber misses an emit after its answer to
+//! REGISTER.
 
 use crate::support::client::{Client, entry};
 use crate::support::cluster::nodes;
@@ -8,13 +9,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// For clients that say more in a second than people do.
+/// For clients that send more messages per second than the default allows.
 const MANY_MESSAGES: [(&str, &str); 1] = [("LIMITS__MESSAGES_PER_SECOND", "100000")];
 
-/// A node may have so many subscriptions of one session.
+/// The default limit of subscriptions per session.
 const SUBSCRIPTIONS: u32 = 100;
 
-/// Emits to an event at a node, which must take it.
+/// Emits a number, which the node must accept.
 fn emit_number(node: &Node, token: &str, event: &str, number: u32) {
     let body = json!({"name": event, "eventData": number}).to_string();
     let answer = emit(node, token, &body);
@@ -26,7 +27,7 @@ async fn unsubscribe(client: &mut Client, id: &str) {
     assert_eq!(answer["response"]["validOnEvents"][0]["eventId"], id, "{answer}");
 }
 
-/// How often Redis was asked to join a channel.
+/// The number of SUBSCRIBE commands that Redis has received.
 fn joins(redis: &RedisServer) -> u64 {
     let statistics = redis.ask(&["INFO", "commandstats"]);
     let line = statistics.lines().find(|line| line.starts_with("cmdstat_subscribe:")).unwrap_or_default();
@@ -58,43 +59,43 @@ async fn an_emit_right_after_the_answer_to_register_is_never_missed_in_ten_thous
     for side in sides.collect::<Vec<_>>() {
         side.await.expect("none missed");
     }
-    println!("10000 answers to REGISTER, each followed by an emit elsewhere: all told, in {:?}", start.elapsed());
+    println!("10000 answers to REGISTER, each followed by an emit elsewhere: all delivered, in {:?}", start.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_short_subscriptions_neither_rejoin_a_channel_needlessly_nor_lose_an_emit() {
     let Some(redis) = RedisServer::own() else { return };
     let nodes = Arc::new(nodes(&redis, 2, &MANY_MESSAGES));
-    let mut standing = Client::of(&nodes[1]).await;
-    standing.subscribe(entry("storm")).await;
+    let mut permanent = Client::of(&nodes[1]).await;
+    permanent.subscribe(entry("busy")).await;
     let before = joins(&redis);
     let start = Instant::now();
     let (clients, rounds) = (3, 300);
-    let storm = (0..clients).map(|number| {
+    let tasks = (0..clients).map(|number| {
         let nodes = nodes.clone();
-        tokio::spawn(async move { storm(&nodes, number, rounds).await })
+        tokio::spawn(async move { subscribe_repeatedly(&nodes, number, rounds).await })
     });
-    for client in storm.collect::<Vec<_>>() {
+    for client in tasks.collect::<Vec<_>>() {
         client.await.expect("nothing lost");
     }
     let seconds = start.elapsed().as_secs() + 1;
     let joins = joins(&redis) - before;
-    println!("storm: {clients} clients, {rounds} rounds each in {seconds} s, joined {joins} times");
+    println!("{clients} clients, {rounds} rounds each in {seconds} s, joined {joins} times");
     assert!(joins <= seconds, "the channel is left and joined all the time");
     for _ in 0..clients * rounds {
-        standing.next_notification().await;
+        permanent.next_notification().await;
     }
-    eventually("the channel is left", || redis.subscribers("e:demo:storm") == 1);
+    eventually("the channel is left", || redis.subscribers("e:demo:busy") == 1);
 }
 
-/// One client of the storm: subscribes, hears its own emit from the other node, is gone again.
-async fn storm(nodes: &[Node], number: u32, rounds: u32) {
+/// Subscribes, receives its own emit from the other node, and unsubscribes, over and over.
+async fn subscribe_repeatedly(nodes: &[Node], number: u32, rounds: u32) {
     let token = nodes[1].tokens().api;
     let mut client = Client::of(&nodes[0]).await;
     for round in 0..rounds {
         let mine = number * rounds + round;
-        let id = client.subscribe(entry("storm")).await;
-        emit_number(&nodes[1], &token, "storm", mine);
+        let id = client.subscribe(entry("busy")).await;
+        emit_number(&nodes[1], &token, "busy", mine);
         while client.next_notification().await != (id.clone(), json!(mine)) {}
         client.say(json!({"objType": "UNREGISTER", "onEvents": [{"eventId": id}]}).to_string()).await;
         while client.next_json().await["type"] != "UNREGISTER" {}
@@ -109,19 +110,19 @@ async fn a_subscriber_that_returns_while_its_channel_is_being_left_misses_nothin
     let redis = RedisServer::start();
     let nodes = nodes(&redis, 2, &MANY_MESSAGES);
     let (address, token) = (nodes[1].address(), nodes[1].tokens().api);
-    // A channel is left between one and two seconds after its last subscriber: these come back all over that second.
+    // A node leaves a channel one to two seconds after its last subscriber. These pauses cover that second.
     let pauses = (0..50).map(|step| Duration::from_millis(1000 + 20 * step));
-    let mut comings = Vec::new();
+    let mut tasks = Vec::new();
     for (number, pause) in (0..).zip(pauses) {
         let client = Client::of(&nodes[0]).await;
-        comings.push(tokio::spawn(come_and_go(client, address, token.clone(), number, pause)));
+        tasks.push(tokio::spawn(subscribe_and_leave(client, address, token.clone(), number, pause)));
     }
-    for coming in comings {
-        coming.await.expect("nothing missed");
+    for task in tasks {
+        task.await.expect("nothing missed");
     }
 }
 
-async fn come_and_go(mut client: Client, emit_at: SocketAddr, token: String, number: u32, pause: Duration) {
+async fn subscribe_and_leave(mut client: Client, emit_at: SocketAddr, token: String, number: u32, pause: Duration) {
     let event = format!("event-{number}");
     for round in 0..3 {
         let id = client.subscribe(entry(&event)).await;

@@ -1,26 +1,26 @@
-//! Two nodes whose Redis fails under load, in every way that is known to leave others deaf. After each: what was
-//! accepted was told or covered by a gap, the nodes were not ready meanwhile and are again, delivery is back, and their
-//! memory is what it was.
+//! Two nodes whose Redis fails under load, in every way that is known to interrupt delivery. In each case, every
+//! accepted emit is delivered or covered by a gap, the nodes are not ready during the failure, and afterwards they are
+//! ready, deliver again, and use as much memory as before.
 
-use crate::support::account::account;
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{Listener, Publisher, await_ready, is_ready, nodes};
+use crate::support::delivery_check::check_deliveries;
 use crate::support::{Node, RedisServer, emit, error_code, eventually};
 use rustix::process::Signal;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// The time from the return of Redis to the next delivery.
-const RETURN: Duration = Duration::from_secs(5);
+/// The maximum time from the return of Redis to the next delivery.
+const RECOVERY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long Redis is away, killed and stopped.
-const KILLED: Duration = Duration::from_secs(10);
-const STOPPED: Duration = Duration::from_secs(15);
+/// How long Redis is killed, and how long it is stopped.
+const KILLED_TIME: Duration = Duration::from_secs(10);
+const STOPPED_TIME: Duration = Duration::from_secs(15);
 
-/// How often subscribers are cut off.
+/// How often the subscriber connections are killed.
 const CUTS: u32 = 50;
 
-/// What a node's memory may grow by: less than a queue that nobody bounds would take, more than buffers and tables do.
+/// The allowed growth of a node's memory: less than an unbounded queue needs, more than buffers and tables need.
 const GROWTH_BYTES: u64 = 16 << 20;
 
 /// Two nodes with a listener each, and two publishers.
@@ -29,17 +29,17 @@ struct Load {
     nodes: Vec<Node>,
     listeners: Vec<Listener>,
     publishers: Vec<Publisher>,
-    /// Of each node, in bytes, once the load runs.
+    /// The memory of each node under load, in bytes.
     memory: Vec<u64>,
 }
 
 impl Load {
-    /// 400 emits a second; `None` where tests may not have a Redis of their own.
+    /// Starts a load of 400 emits per second. `None` if the test can't have its own Redis.
     async fn start() -> Option<Load> {
         Load::of(10, Duration::from_millis(50)).await
     }
 
-    /// Each publisher emits `batch` emits every `pause`.
+    /// Starts a load in which each publisher emits `batch` events every `pause`.
     async fn of(batch: u64, pause: Duration) -> Option<Load> {
         let redis = RedisServer::own()?;
         let nodes = nodes(&redis, 2, &[]);
@@ -60,14 +60,14 @@ impl Load {
         }
     }
 
-    /// Ends the load and holds the accounts of all listeners and nodes; how many emits were missed by one of them.
-    async fn account(self, title: &str) -> usize {
+    /// Ends the load and checks the deliveries of all listeners. Returns the number of missed emits.
+    async fn check(self, title: &str) -> usize {
         tokio::time::sleep(Duration::from_millis(500)).await;
         let accepted: Vec<_> = self.publishers.into_iter().flat_map(Publisher::end).collect();
         let mut missed = 0;
         for listener in self.listeners {
-            let heard = listener.heard(&self.nodes[0]).await;
-            missed += account(title, &accepted, &heard).1;
+            let received = listener.received(&self.nodes[0]).await;
+            missed += check_deliveries(title, &accepted, &received).1;
         }
         for node in &self.nodes {
             assert!(node.metric("carillon_bus_losses_total", "") >= 1.0);
@@ -82,7 +82,7 @@ impl Load {
     }
 }
 
-/// Delivers one emit from each node to a client of the other, from a moment on.
+/// Emits on each node for a client of the other. Both deliveries must come soon after `since`.
 async fn deliver_within(nodes: &[Node], since: Instant) {
     for (from, to) in [(0, 1), (1, 0)] {
         nodes.iter().for_each(await_ready);
@@ -93,8 +93,8 @@ async fn deliver_within(nodes: &[Node], since: Instant) {
         assert_eq!(emit(&nodes[from], &token, &body).status, 200);
         assert_eq!(client.next_notification().await.1, json!(from));
     }
-    println!("delivered {:?} after the return", since.elapsed());
-    assert!(since.elapsed() < RETURN, "{:?}", since.elapsed());
+    println!("delivered {:?} after Redis returned", since.elapsed());
+    assert!(since.elapsed() < RECOVERY_TIMEOUT, "{:?}", since.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -114,10 +114,10 @@ async fn no_emit_is_lost_silently_and_no_node_spins_while_redis_is_killed() {
 
     let before: Vec<Duration> = load.nodes.iter().map(Node::processor_time).collect();
     let since = Instant::now();
-    tokio::time::sleep(KILLED.saturating_sub(killed_at.elapsed())).await;
+    tokio::time::sleep(KILLED_TIME.saturating_sub(killed_at.elapsed())).await;
     for (node, before) in load.nodes.iter().zip(before) {
         let share = (node.processor_time() - before).as_secs_f64() / since.elapsed().as_secs_f64();
-        println!("processor while Redis is away: {:.1} %, with 20 refused calls a second", share * 100.0);
+        println!("processor time while Redis is down: {:.1} %, with 20 refused calls a second", share * 100.0);
         assert!(share < 0.1, "{share}");
     }
     load.redis.start_again();
@@ -125,7 +125,7 @@ async fn no_emit_is_lost_silently_and_no_node_spins_while_redis_is_killed() {
     load.await_ready(true);
     deliver_within(&load.nodes, back_at).await;
     client.subscribe(entry("new")).await;
-    load.account("killed").await;
+    load.check("killed").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -134,15 +134,15 @@ async fn a_stopped_redis_is_detected_and_used_again_when_it_continues() {
     load.redis.signal(Signal::STOP);
     let stopped_at = Instant::now();
     load.await_ready(false);
-    println!("a stopped Redis was found out after {:?}", stopped_at.elapsed());
+    println!("a stopped Redis was detected after {:?}", stopped_at.elapsed());
     assert!(stopped_at.elapsed() < Duration::from_secs(10));
-    tokio::time::sleep(STOPPED.saturating_sub(stopped_at.elapsed())).await;
+    tokio::time::sleep(STOPPED_TIME.saturating_sub(stopped_at.elapsed())).await;
     assert!(load.nodes.iter().all(|node| !is_ready(node)));
     load.redis.signal(Signal::CONT);
     let back_at = Instant::now();
     load.await_ready(true);
     deliver_within(&load.nodes, back_at).await;
-    load.account("stopped").await;
+    load.check("stopped").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,7 +168,7 @@ async fn killed_subscriber_connections_are_reopened_and_cause_a_gap() {
         load.await_ready(true);
     }
     deliver_within(&load.nodes, Instant::now()).await;
-    load.account("subscribers killed").await;
+    load.check("subscribers killed").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -179,12 +179,12 @@ async fn killed_publisher_connections_lose_no_emit() {
         load.await_ready(true);
         tokio::time::sleep(Duration::from_millis(200)).await;
     }
-    assert_eq!(load.account("publishers killed").await, 0, "who hears was never away");
+    assert_eq!(load.check("publishers killed").await, 0, "subscriber connections were never lost");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_emit_is_lost_silently_when_redis_disconnects_slow_subscribers() {
-    // Redis counts what does not fit into a client's first 16 KiB: each burst is more than that.
+    // Redis limits the bytes beyond the first 16 KiB of a client's output buffer. Each burst is longer than that.
     let Some(load) = Load::of(300, Duration::from_millis(300)).await else { return };
     load.redis.ask(&["CONFIG", "SET", "client-output-buffer-limit", "pubsub 1kb 1kb 1"]);
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -192,7 +192,7 @@ async fn no_emit_is_lost_silently_when_redis_disconnects_slow_subscribers() {
     let back_at = Instant::now();
     load.await_ready(true);
     deliver_within(&load.nodes, back_at).await;
-    load.account("cut off").await;
+    load.check("cut off").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -203,7 +203,7 @@ async fn a_node_that_starts_before_redis_becomes_ready_when_redis_starts() {
     let node = Node::start(&[("BUS__KIND", "redis"), ("BUS__REDIS__URL", &url)]);
     assert!(!is_ready(&node));
     let waiting = format!("not ready: waiting for Redis at {}", redis.address());
-    eventually("what it waits for", || node.output().contains(&waiting));
+    eventually("the line that names Redis", || node.output().contains(&waiting));
     assert!(!node.output().contains("Carillon is ready"), "{}", node.output());
     let refused = emit(&node, &node.tokens().api, r#"{"name":"a","eventData":1}"#);
     assert_eq!(error_code(&refused.json()), "BUS_UNAVAILABLE");
@@ -222,8 +222,8 @@ fn a_redis_outage_is_logged_as_one_warning_with_the_address_and_one_line_at_its_
     let count = |text: &str| node.output().lines().filter(|line| line.contains(text)).count();
     let warning = format!("Redis at {} can't be reached", redis.address());
     eventually("a warning", || count(&warning) == 1);
-    // Both connections have tried several times by then.
-    eventually("what it waits for", || count("waiting for Redis") == 1);
+    // Both connections have tried several times by now.
+    eventually("the line that names Redis", || count("waiting for Redis") == 1);
     redis.start_again();
     await_ready(&node);
     let connected = format!("connected to Redis at {}", redis.address());

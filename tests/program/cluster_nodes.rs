@@ -1,20 +1,22 @@
-//! Nodes that come and go: who was on one that is gone hears again on another, and nothing of it is left behind.
+//! Nodes that start and stop: clients of a stopped node receive events on another node, and nothing of the node
+//! remains.
 
-use crate::support::account::account;
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{EVENT, Listener, Publisher, nodes};
+use crate::support::delivery_check::check_deliveries;
 use crate::support::http::{EMIT, head};
+use crate::support::raw::CLOSE;
 use crate::support::{Node, RawSocket, RedisServer, emit, eventually_within};
 use rustix::process::Signal;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
-/// The time after which nothing of a dead node is left.
-const FORGOTTEN: Duration = Duration::from_secs(30);
+/// The time after which a dead node is removed.
+const NODE_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn count_nodes(nodes: &[Node], count: f64) {
     let what = "the number of nodes";
-    eventually_within(FORGOTTEN, what, || nodes.iter().all(|node| node.metric("carillon_nodes", "") == count));
+    eventually_within(NODE_TIMEOUT, what, || nodes.iter().all(|node| node.metric("carillon_nodes", "") == count));
 }
 
 #[test]
@@ -27,7 +29,7 @@ fn nodes_list_each_other_until_they_stop() {
     leaving.wait();
     let left_at = Instant::now();
     count_nodes(&nodes, 2.0);
-    assert!(left_at.elapsed() < Duration::from_secs(3), "it said goodbye");
+    assert!(left_at.elapsed() < Duration::from_secs(3), "a stopping node announces its stop");
     nodes.remove(1).kill();
     count_nodes(&nodes, 1.0);
 }
@@ -62,14 +64,18 @@ async fn clients_of_a_killed_or_stopped_node_receive_events_again_on_another_nod
         assert_eq!(emit(&nodes[0], &token, &body).status, 200);
         assert_eq!(client.next_notification().await.1, json!(number));
     }
-    assert_eq!(redis.subscribers("e:demo:orders"), 1, "the channels of the dead are left");
+    assert_eq!(redis.subscribers("e:demo:orders"), 1, "the channels of the stopped nodes are left");
     count_nodes(&nodes, 2.0);
-    println!("nothing of the dead node is left after {:?}", killed_at.elapsed());
-    assert!(killed_at.elapsed() < FORGOTTEN);
+    println!("the dead node is removed after {:?}", killed_at.elapsed());
+    assert!(killed_at.elapsed() < NODE_TIMEOUT);
 
     let accepted = publisher.end();
     for listener in listeners {
-        assert_eq!(account("nodes gone", &accepted, &listener.heard(&nodes[0]).await).1, 0, "the others miss nothing");
+        assert_eq!(
+            check_deliveries("nodes stopped", &accepted, &listener.received(&nodes[0]).await).1,
+            0,
+            "listeners on other nodes miss nothing"
+        );
     }
     assert!(accepted.len() > 50, "{}", accepted.len());
 }
@@ -82,13 +88,13 @@ async fn a_stopping_node_accepts_emits_for_other_nodes_as_long_as_it_answers() {
     client.subscribe(entry("orders")).await;
     let stopping = nodes.remove(1);
     let tokens = stopping.tokens();
-    // A session that does not answer the close frame holds the node for a while; the backend's connection is from before.
-    let mut deaf = RawSocket::upgrade(&stopping, &tokens);
+    // A session that does not answer the close frame delays the exit. The backend connects before the signal.
+    let mut silent = RawSocket::upgrade(&stopping, &tokens);
     let mut backend = RawSocket::connect(stopping.address());
     backend.write(&head("GET", "/readyz", &[], None));
     assert_eq!(backend.read_answer().status, 200);
     stopping.signal(Signal::TERM);
-    assert_eq!(deaf.read_frame().first_byte, 0x88, "a close frame");
+    assert_eq!(silent.read_frame().first_byte, CLOSE);
     let body = br#"{"name":"orders","eventData":1}"#;
     let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
     backend.write(&head("POST", EMIT, &headers, Some(body.len())));

@@ -1,8 +1,8 @@
-//! The answer to an emit whose publish is interrupted. The bus is cut at each step between the node and Redis; a client
-//! of another node, whose connection stays whole, shows what was published.
+//! The answer to an emit whose publish is interrupted. The connection to Redis breaks at each step of the publish. A
+//! client of another node, whose connection does not break, shows what was published.
 //!
-//! 503 means that the event was never published. 504 leaves it open. Sent again under its idempotency key, each event is
-//! delivered exactly once.
+//! 503 means that the event was not published. 504 means that it may have been. If it is sent again with its
+//! idempotency key, each event is delivered exactly once.
 
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{await_ready, nodes};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 const EVENT: &str = "orders";
 
-/// Every step at which the connection ends, and whether the event was published by then.
+/// Each step at which the connection breaks, and whether the event was published by then.
 const CUTS: [(Fault, bool); 4] =
     [(Fault::BeforeBytes, false), (Fault::WithinBytes, false), (Fault::BeforeReply, true), (Fault::WithinReply, true)];
 
@@ -58,7 +58,7 @@ impl Scene {
     }
 }
 
-/// One emit that a fault waits for.
+/// An emit that triggers the fault.
 fn marked(number: u64, key: Option<String>) -> Value {
     item(number, MARK, key)
 }
@@ -71,7 +71,7 @@ fn item(number: u64, mark: &str, key: Option<String>) -> Value {
     body
 }
 
-/// Holds an answer to the one for an unknown outcome.
+/// Asserts the answer for an unknown outcome.
 fn assert_unknown(answer: &Answer, fault: Fault) {
     assert_eq!(answer.refusal(504), "OUTCOME_UNKNOWN", "{fault:?}");
     assert_eq!(answer.header("retry-after"), None, "no library repeats it by itself");
@@ -140,11 +140,11 @@ async fn a_bus_that_hangs_is_answered_504_in_time_and_the_key_prevents_a_second_
         await_ready(&scene.cut);
         scene.proxy.arm(fault);
         assert_unknown(&scene.emit(&keyed), fault);
-        // A second try goes over a new connection, while the first one is still held.
+        // The second try uses a new connection while the first one is still held.
         eventually("an accepted retry", || scene.emit(&keyed).status == 200);
         scene.proxy.release();
         let first = scene.delivered().await.get(&number).copied().unwrap_or(0);
-        // What was held reaches Redis by the time a later emit does.
+        // The held bytes reach Redis before a later emit does.
         let second = scene.delivered().await.get(&number).copied().unwrap_or(0);
         assert_eq!(first + second, 1, "{fault:?}");
     }
@@ -159,7 +159,8 @@ async fn a_bus_that_hangs_is_answered_504_in_time_and_the_key_prevents_a_second_
 #[tokio::test(flavor = "multi_thread")]
 async fn each_item_of_an_interrupted_batch_is_delivered_as_its_status_says() {
     let mut scene = Scene::start().await;
-    // More than one pipeline: some items are answered, some under way, some not sent when the connection ends.
+    // More than one pipeline: when the connection breaks, some items are answered, some are sent, and some are not
+    // sent.
     let count = 1_000;
     let held = [Fault::HeldBytes, Fault::HeldReply];
     for (round, fault) in (0..).zip(CUTS.map(|(fault, _)| fault).into_iter().chain(held)) {

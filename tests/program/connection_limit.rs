@@ -1,4 +1,4 @@
-//! HTTP connections past the node's limit, on the real program.
+//! HTTP connections over the limit of the node.
 
 use crate::support::http::{EMIT, head};
 use crate::support::raw::{answer_to, upgrade_request};

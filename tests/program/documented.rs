@@ -1,4 +1,5 @@
-//! Holds docs/operations.md to what the program has: every metric and each value of its labels, every limit and its default.
+//! Compares docs/operations.md with the program: every metric with each label value, every limit and setting with its
+//! default.
 
 use crate::support::{Node, request};
 use std::collections::BTreeSet;
@@ -6,14 +7,14 @@ use std::collections::BTreeSet;
 const OPERATIONS: &str = include_str!("../../docs/operations.md");
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
-/// A section of the page, by its heading.
+/// The section of the page with this heading.
 fn section(heading: &str) -> &'static str {
     let start = OPERATIONS.find(&format!("\n## {heading}\n")).unwrap_or_else(|| panic!("no section {heading}"));
     let rest = &OPERATIONS[start + 1..];
     rest.find("\n## ").map_or(rest, |end| &rest[..end])
 }
 
-/// The rows of a section's tables, cell by cell, headings left out.
+/// The cells of all table rows of a section, without headings.
 fn rows(section: &str) -> Vec<Vec<&str>> {
     let lines: Vec<&str> = section.lines().filter(|line| line.starts_with('|')).collect();
     let headings = lines.iter().skip(1).map(|next| next.starts_with("| ---")).chain([false]);
@@ -103,7 +104,7 @@ fn every_limit_has_a_documented_row_with_default_answer_metric_and_effect() {
     }
 }
 
-/// Every key with its value, nested tables unfolded.
+/// Every key with its value. Nested tables become dotted keys.
 fn flat(table: &toml::Table, prefix: &str) -> Vec<(String, toml::Value)> {
     let entries = table.iter().map(|(key, value)| (format!("{prefix}{key}"), value));
     entries

@@ -1,4 +1,4 @@
-//! What a backend is answered when it emits: one event, many, the same again.
+//! The answers to emits: one event, a batch, and the same event again.
 
 use crate::support::client::{Client, entry};
 use crate::support::http::EMIT;
@@ -11,7 +11,7 @@ fn emit_one(node: &Node, token: &str, body: Value) -> Answer {
     emit(node, token, &body.to_string())
 }
 
-/// Holds one answer to an accepted emit, and gives its id.
+/// Asserts that the emit was accepted, and returns its id.
 fn accepted(answer: &Value) -> String {
     assert_eq!(answer["success"], true, "{answer}");
     assert_eq!(answer["statusCode"], 200, "{answer}");
@@ -20,13 +20,13 @@ fn accepted(answer: &Value) -> String {
     id.to_owned()
 }
 
-/// A body of exactly so many bytes.
+/// A body of exactly this length.
 fn body_of(bytes: usize) -> String {
     let frame = r#"{"name":"orders","eventData":""}"#.len();
     format!(r#"{{"name":"orders","eventData":"{}"}}"#, "x".repeat(bytes - frame))
 }
 
-/// Event data of exactly so many levels.
+/// Event data with exactly this number of levels.
 fn nested(levels: usize) -> String {
     let (open, close) = ("[".repeat(levels), "]".repeat(levels));
     format!(r#"{{"name":"orders","eventData":{open}{close}}}"#)

@@ -1,4 +1,4 @@
-//! What a backend is answered when its emit can't be taken: every row of the table, in the one shape of all errors.
+//! The answers to refused emits: every row of the documented table, in the common shape of errors.
 
 use crate::support::http::{EMIT, head};
 use crate::support::{Answer, Claims, Node, RawSocket, emit, request};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 const BODY: &[u8] = br#"{"name":"orders","eventData":1}"#;
 
-/// Posts a good body with these header lines only.
+/// Posts a valid body with only these header lines.
 fn post(node: &Node, path: &str, headers: &[(&str, &str)]) -> Answer {
     request(node.address(), "POST", path, headers, BODY)
 }
@@ -59,7 +59,7 @@ fn bad_tokens_are_answered_401() {
     let rows = [
         ("missing", None, "TOKEN_MISSING"),
         ("malformed", Some("nope".to_owned()), "TOKEN_INVALID"),
-        ("a stranger's", Some(Claims::api("emit").sign_wrongly()), "TOKEN_INVALID"),
+        ("signed with an unknown key", Some(Claims::api("emit").sign_wrongly()), "TOKEN_INVALID"),
         ("expired", Some(node.token(Claims::api("emit").expiring_in(-60))), "TOKEN_EXPIRED"),
         ("a user's", Some(tokens.user.clone()), "TOKEN_INVALID"),
     ];

@@ -1,19 +1,20 @@
-//! A project that knows defined events only: what is not defined is unknown, and a definition says who may use it.
+//! A project with event definitions: other events are unknown, and a definition names the applications that may use it.
 
 use crate::support::client::{Client, entry};
 use crate::support::mongodb::{Database, Server};
 use crate::support::{Answer, Claims, Node, Tokens, emit, eventually};
 use serde_json::{Value, json};
 
-/// Runs a command beside the node, which must do well, and gives what it says.
+/// Runs a command beside the node, which must succeed. Returns its output.
 fn run(node: &Node, words: &[&str]) -> String {
     let output = node.run(&[], words);
-    let told = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat();
-    assert!(output.status.success(), "{words:?}: {told}");
-    told
+    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat();
+    assert!(output.status.success(), "{words:?}: {text}");
+    text
 }
 
-/// A node whose project `demo` knows `orders` (for all) and `bills` (emitted by `billing`, for clients of `back-office`).
+/// A node whose project `demo` defines `orders` (for all) and `bills` (emitted by `billing`, for clients of
+/// `back-office`).
 fn node_with_events() -> Node {
     let node = Node::start(&[]);
     run(&node, &["event", "define", "--project", "demo", "orders"]);
@@ -38,7 +39,7 @@ async fn client_as(node: &Node, application: &str) -> Client {
     Client::connect(node, &tokens).await
 }
 
-/// The event and the error's code of each entry.
+/// The event and the error code of each entry.
 fn codes(invalid: &[Value]) -> Vec<(&str, &str)> {
     invalid
         .iter()

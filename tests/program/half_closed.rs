@@ -1,4 +1,4 @@
-//! What is left of a session's socket in the kernel once the session has ended: nothing, soon.
+//! The kernel socket of a session is gone soon after the session has ended.
 
 use crate::support::client::entry;
 use crate::support::raw::{BINARY, CLOSE, TEXT, upgrade_request};
@@ -18,7 +18,7 @@ fn subscribed(node: &Node) -> RawSocket {
     socket
 }
 
-/// Emits until the kernel takes no more for a client that reads nothing.
+/// Emits until the kernel accepts no more bytes for a client that does not read.
 fn fill(node: &Node, is_full: impl Fn() -> bool) {
     let body = json!({"name": "orders", "eventData": "x".repeat(60_000)}).to_string();
     let api = node.tokens().api;
@@ -45,7 +45,7 @@ fn bytes_that_a_closed_slow_reader_did_not_read_do_not_stay_in_the_kernel() {
     let node = Node::start(&SETTINGS);
     let slow = subscribed(&node);
     fill(&node, || node.limit_count("send_buffer_bytes") == 1.0);
-    let waiting = node.kernel_send_queue(slow.local_address()).expect("its farewell has begun");
+    let waiting = node.kernel_send_queue(slow.local_address()).expect("the session is closing");
     assert!(waiting > 65_536, "{waiting} bytes wait");
     eventually("closed for slowness", || node.metric("carillon_sessions", "") == 0.0);
     assert_eq!(node.kernel_send_queue(slow.local_address()), None);
@@ -68,12 +68,12 @@ fn an_unauthenticated_peer_that_does_not_close_is_dropped_long_before_a_client()
     let mut client = RawSocket::upgrade(&node, &node.tokens());
     client.write_frame(BINARY, b"");
     assert_eq!(client.read_frame().first_byte, CLOSE);
-    let mut stranger = RawSocket::connect(node.address());
-    let tokens = Tokens { api: "nobody's".to_owned(), user: "nobody's".to_owned() };
-    stranger.write(&upgrade_request("/ws", &tokens.headers()));
-    assert_eq!(stranger.read_answer().status, 101);
-    assert_eq!([TEXT, CLOSE].map(|_| stranger.read_frame().first_byte), [TEXT, CLOSE]);
-    eventually("the stranger's end", || node.metric("carillon_closes_total", "4401") == 1.0);
-    eventually("its seat given back", || node.metric("carillon_sessions", "") == 1.0);
-    drop((client, stranger));
+    let mut unauthenticated = RawSocket::connect(node.address());
+    let tokens = Tokens { api: "invalid".to_owned(), user: "invalid".to_owned() };
+    unauthenticated.write(&upgrade_request("/ws", &tokens.headers()));
+    assert_eq!(unauthenticated.read_answer().status, 101);
+    assert_eq!([TEXT, CLOSE].map(|_| unauthenticated.read_frame().first_byte), [TEXT, CLOSE]);
+    eventually("the refused connection closed", || node.metric("carillon_closes_total", "4401") == 1.0);
+    eventually("its session removed", || node.metric("carillon_sessions", "") == 1.0);
+    drop((client, unauthenticated));
 }

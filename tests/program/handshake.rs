@@ -1,4 +1,4 @@
-//! The upgrade itself (RFC 6455 §4.2): what is granted, and what is answered to everything else.
+//! The upgrade (RFC 6455 §4.2): valid requests, and the answers to invalid ones.
 
 use crate::support::client::Client;
 use crate::support::raw::{SAMPLE_KEY, answer_to, upgrade_request, upgrade_with};

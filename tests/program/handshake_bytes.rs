@@ -1,4 +1,4 @@
-//! Bytes before and behind a handshake: glued, in pieces, pipelined.
+//! Bytes before and after a handshake: sent together, in pieces, or pipelined.
 
 use crate::support::client::{Client, entry};
 use crate::support::http::{EMIT, head};

@@ -1,10 +1,10 @@
-//! Whom a WebSocket's door turns away although its request is good: too many, or from elsewhere.
+//! Valid upgrades that are refused: too many sessions, or a forbidden origin.
 
 use crate::support::client::Client;
 use crate::support::{Answer, Claims, Node, Tokens, eventually};
 use tokio_tungstenite::tungstenite::Error;
 
-/// The status with which the upgrade was refused.
+/// The status of a refused upgrade.
 async fn refused(node: &Node, tokens: &Tokens, headers: &[(&str, &str)]) -> Answer {
     let mut all = tokens.headers().to_vec();
     all.extend_from_slice(headers);

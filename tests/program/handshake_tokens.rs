@@ -1,11 +1,11 @@
-//! Tokens at a WebSocket's door: the three ways in which they come, and every kind that is refused.
+//! The tokens of an upgrade: the three places for them, and every kind of refused token.
 
 use crate::support::client::Client;
 use crate::support::raw::{answer_to, upgrade_request};
 use crate::support::{Claims, Node, Tokens, error_code, tokens::seconds_since_epoch};
 use serde_json::json;
 
-/// Opens a session with tokens that must be refused, and gives the code that says why.
+/// Opens a session with tokens that must be refused. Returns the error code.
 async fn refusal_of_tokens(node: &Node, path: &str, headers: &[(&str, &str)]) -> String {
     let mut client = Client::open(node, path, headers).await;
     let message = client.next_json().await;
@@ -125,14 +125,14 @@ async fn refused_tokens_are_answered_with_the_reason_and_closed_with_4401() {
         ("no scope to connect", "TOKEN_SCOPE", api(Claims::api("emit"))),
         ("no scope at all", "TOKEN_SCOPE", api(Claims::api("").without("scope"))),
         ("two projects", "PROJECT_MISMATCH", user(Claims::user("u1").with("project", json!("other")))),
-        ("unknown project", "TOKEN_INVALID", api(Claims::api("connect").with("project", json!("nobody")))),
+        ("unknown project", "TOKEN_INVALID", api(Claims::api("connect").with("project", json!("missing")))),
         (
-            "API token signed with a stranger's key",
+            "API token signed with an unknown key",
             "TOKEN_INVALID",
             (Claims::api("connect").sign_wrongly(), good.user.clone()),
         ),
         (
-            "user token signed with a stranger's key",
+            "user token signed with an unknown key",
             "TOKEN_INVALID",
             (good.api.clone(), Claims::user("u1").sign_wrongly()),
         ),
@@ -140,8 +140,8 @@ async fn refused_tokens_are_answered_with_the_reason_and_closed_with_4401() {
     ];
     for (what, code, (api, user)) in rows {
         let tokens = Tokens { api, user };
-        let told = refusal_of_tokens(&node, "/ws", &tokens.headers()).await;
-        assert_eq!(told, code, "{what}");
+        let refusal = refusal_of_tokens(&node, "/ws", &tokens.headers()).await;
+        assert_eq!(refusal, code, "{what}");
     }
 }
 
@@ -160,7 +160,7 @@ async fn a_missing_token_has_its_own_error_code() {
 async fn unsigned_tokens_are_refused() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    // {"alg":"none"}, with the body of the good token and no signature.
+    // {"alg":"none"} with the body of the valid token and no signature.
     let body = tokens.user.split('.').nth(1).expect("three parts");
     let unsigned = format!("eyJhbGciOiJub25lIn0.{body}.");
     let headers = [("x-am-authorization", tokens.api.as_str()), ("x-am-user-authorization", unsigned.as_str())];

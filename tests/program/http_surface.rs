@@ -1,4 +1,4 @@
-//! What any HTTP client sees: headers of every answer, refusals before a body is sent, the ways to send a token.
+//! The HTTP surface: headers of every answer, refusals before a body is sent, the ways to send a token.
 
 use crate::support::http::{EMIT, head};
 use crate::support::raw::{answer_to, upgrade_with};
@@ -6,7 +6,7 @@ use crate::support::{Answer, Node, RawSocket, emit, request};
 
 const BODY: &[u8] = br#"{"name":"orders","eventData":1}"#;
 
-/// Asks for `100 Continue` before it sends a body of so many bytes, and reads what comes.
+/// Announces a body with `Expect: 100-continue`, and reads the answer.
 fn expecting(node: &Node, path: &str, headers: &[(&str, &str)], length: usize) -> (RawSocket, Answer) {
     let mut headers = headers.to_vec();
     headers.push(("Expect", "100-continue"));
@@ -36,7 +36,7 @@ fn an_accepted_request_gets_100_continue_once() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
     let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
-    // The first call looks its project up in the catalogue, the second finds it in memory.
+    // The first call reads the project from the catalogue, the second finds it in memory.
     for _ in 0..2 {
         let (mut socket, answer) = expecting(&node, EMIT, &headers, BODY.len());
         assert_eq!(answer.status, 100);
@@ -102,7 +102,7 @@ fn bytes_that_are_not_a_request_are_refused_with_the_common_error_shape() {
     for (bytes, status) in
         [(b"no request\r\n\r\n".to_vec(), 400), (b"GET / HTTP/1.1\r\n: x\r\n\r\n".to_vec(), 400), (long, 431)]
     {
-        // In front of it stands a good request, which is answered as ever.
+        // A valid request comes before it, and is answered as usual.
         let mut socket = RawSocket::connect(node.address());
         socket.write(&[head("GET", "/healthz", &[], None), bytes].concat());
         assert_eq!(socket.read_answer().status, 200);

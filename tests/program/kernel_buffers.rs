@@ -1,14 +1,14 @@
-//! What the kernel keeps for clients that do not read, on the real program.
+//! The kernel's send buffer for clients that do not read.
 
 use crate::support::client::entry;
 use crate::support::{Node, RawSocket, emit, eventually};
 use serde_json::json;
 
-/// Four of these wait for a client without a `4430`.
+/// Four of these can be queued for a client without a close with 4430.
 const DATA_BYTES: usize = 200_000;
 const EMITS: usize = 4;
 
-/// Emits more than the kernel takes for a client that never reads; gives what its send queue holds then.
+/// Emits more than the kernel accepts for a client that never reads. Returns the bytes in the kernel's send queue.
 fn unsent_bytes_with(kernel_send_buffer_bytes: &str) -> usize {
     let node = Node::start(&[("SESSION__KERNEL_SEND_BUFFER_BYTES", kernel_send_buffer_bytes)]);
     let tokens = node.tokens();

@@ -1,22 +1,21 @@
-//! Holds the rooms of the program apart: reads every import of the source and compares it with the layers of
-//! ARCHITECTURE.md.
+//! Checks the layers of ARCHITECTURE.md: reads every import of the source and compares it with the rules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// One rule: what the files in `rooms` must not name, save the files in `except`.
+/// One rule: the paths that the files in `modules` must not name, with exceptions in `except`.
 struct Rule {
-    rooms: &'static [&'static str],
+    modules: &'static [&'static str],
     except: &'static [&'static str],
     never: &'static [&'static str],
 }
 
-/// The drivers: crates that reach for the outside world.
+/// The drivers: crates for databases, Redis and other I/O.
 const DRIVERS: [&str; 4] = ["redis", "deadpool_redis", "mongodb", "rusqlite"];
 
 const RULES: [Rule; 13] = [
     Rule {
-        rooms: &["actors/src/protocol/", "actors/src/condition/", "actors/src/registry/index"],
+        modules: &["actors/src/protocol/", "actors/src/condition/", "actors/src/registry/index"],
         except: &[],
         never: &[
             "actix",
@@ -35,52 +34,52 @@ const RULES: [Rule; 13] = [
         ],
     },
     Rule {
-        rooms: &["actors/src/session/", "actors/src/hub/"],
+        modules: &["actors/src/session/", "actors/src/hub/"],
         except: &[],
         never: &["crate::bus", "super::bus", "redis", "deadpool_redis", "mongodb", "rusqlite", "actix_web"],
     },
     // The direction inside the broker: registry → hub → session → protocol and condition.
-    Rule { rooms: &["actors/src/hub/"], except: &[], never: &["crate::registry", "super::registry"] },
+    Rule { modules: &["actors/src/hub/"], except: &[], never: &["crate::registry", "super::registry"] },
     Rule {
-        rooms: &["actors/src/session/"],
+        modules: &["actors/src/session/"],
         except: &[],
         never: &["crate::registry", "super::registry", "crate::hub", "super::hub"],
     },
     Rule {
-        rooms: &["actors/src/protocol/", "actors/src/condition/"],
+        modules: &["actors/src/protocol/", "actors/src/condition/"],
         except: &[],
         never: &["crate::session", "crate::hub", "crate::registry", "crate::bus", "crate::emitter"],
     },
-    // The emitter publishes on the bus. The bus hands publications over by messages and imports no receiver.
+    // The emitter publishes on the bus. The bus sends publications as messages and imports no receiver.
     Rule {
-        rooms: &["actors/src/bus/", "actors/src/emitter/", "actors/src/backpressure/"],
+        modules: &["actors/src/bus/", "actors/src/emitter/", "actors/src/backpressure/"],
         except: &[],
         never: &["crate::session", "crate::hub", "crate::registry"],
     },
     // The HTTP routes count; the metrics page reads.
-    Rule { rooms: &["src/metrics/"], except: &[], never: &["crate::http", "super::http"] },
+    Rule { modules: &["src/metrics/"], except: &[], never: &["crate::http", "super::http"] },
     Rule {
-        rooms: &["actors/src/"],
+        modules: &["actors/src/"],
         except: &[],
         never: &["carillon", "actix_web", "actix_http", "mongodb", "rusqlite", "std::fs"],
     },
-    Rule { rooms: &["actors/src/", "src/"], except: &["actors/src/bus/redis"], never: &["redis", "deadpool_redis"] },
-    Rule { rooms: &["actors/src/", "src/"], except: &["src/catalogue/mongo"], never: &["mongodb"] },
-    Rule { rooms: &["actors/src/", "src/"], except: &["src/catalogue/embedded"], never: &["rusqlite"] },
-    Rule { rooms: &["src/http/"], except: &[], never: &DRIVERS },
+    Rule { modules: &["actors/src/", "src/"], except: &["actors/src/bus/redis"], never: &["redis", "deadpool_redis"] },
+    Rule { modules: &["actors/src/", "src/"], except: &["src/catalogue/mongo"], never: &["mongodb"] },
+    Rule { modules: &["actors/src/", "src/"], except: &["src/catalogue/embedded"], never: &["rusqlite"] },
+    Rule { modules: &["src/http/"], except: &[], never: &DRIVERS },
     Rule {
-        rooms: &["src/"],
+        modules: &["src/"],
         except: &["src/main.rs", "src/command_line", "src/node"],
         never: &["crate::node", "super::node", "carillon::node"],
     },
 ];
 
-/// What a file's text breaks: one line for each forbidden name that it mentions outside comments and texts.
+/// The rules that a file breaks: one line per forbidden name in its code, without comments and string contents.
 fn breaches(file: &str, text: &str) -> Vec<String> {
     let words = code_of(text);
     let broken = |rule: &&Rule| {
         let within = |places: &[&str]| places.iter().any(|place| file.starts_with(place));
-        within(rule.rooms) && !within(rule.except)
+        within(rule.modules) && !within(rule.except)
     };
     RULES
         .iter()
@@ -91,7 +90,7 @@ fn breaches(file: &str, text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The lines of code: comments and the contents of texts taken out, `use` trees unfolded into full paths.
+/// The lines of code, without comments and string contents, and with `use` trees expanded into full paths.
 fn code_of(text: &str) -> Vec<String> {
     let bare: Vec<&str> = text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let mut lines = Vec::new();
@@ -119,7 +118,7 @@ fn without_texts(line: &str) -> String {
     line.split('"').step_by(2).collect::<Vec<_>>().join("\"\"")
 }
 
-/// Unfolds `a::{b, c::{d}}` into `a::b` and `a::c::d`.
+/// Expands `a::{b, c::{d}}` into `a::b` and `a::c::d`.
 fn unfold(prefix: &str, tree: &str, paths: &mut Vec<String>) {
     let tree = tree.trim();
     let Some((start, rest)) = tree.split_once('{') else {

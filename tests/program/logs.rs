@@ -1,4 +1,4 @@
-//! The log of a node: its shape, its level, and the lines that an operator acts on.
+//! The log of a node: its format, its level, and the lines that an operator acts on.
 
 use crate::support::client::{Client, entry};
 use crate::support::http::disconnect_user;
@@ -7,7 +7,7 @@ use crate::support::{Node, emit, eventually};
 use serde_json::{Value, json};
 use std::process::Stdio;
 
-/// The lines of standard error, each of which must be one JSON object.
+/// The lines of a log, each of which must be a JSON object.
 fn json_lines(log: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error} in {line}"))).collect()
 }

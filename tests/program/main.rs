@@ -1,7 +1,7 @@
-//! The whole program, tested from outside: the real binary on a free port, and clients that talk to it.
+//! Tests of the whole program from outside: the real binary on a free port, with clients that connect to it.
 //!
-//! One program for all of it, so that it is linked once and its tests run side by side. Each module is one area of
-//! docs/protocol.md; `layers` is the exception: it reads the source and holds the rooms apart.
+//! All of them are one test program, so that it is linked once and its tests run in parallel. Each module tests one
+//! area of docs/protocol.md. The exception is `layers`, which reads the source and checks its imports.
 
 mod admin;
 mod bursts;
@@ -28,13 +28,14 @@ mod health_command;
 mod http_surface;
 mod kernel_buffers;
 mod layers;
-mod limits_met;
+mod limit_counts;
 mod logs;
 mod messages;
 mod metrics;
 mod mongodb;
 mod notifications;
 mod operation;
+mod pings_under_load;
 mod refresh;
 mod register;
 mod register_refusals;
@@ -43,7 +44,6 @@ mod revocation;
 mod session_logs;
 mod shutdown;
 mod stalled_readers;
-mod storms;
 mod support;
 mod system_limits;
 mod unregister;

@@ -1,10 +1,10 @@
-//! The envelope of a client's messages: what is not understood, and the guid that comes back.
+//! The envelope of client messages: unknown messages, and the guid of answers.
 
 use crate::support::client::{Client, entry, lists};
 use crate::support::{Node, error_code};
 use serde_json::json;
 
-/// Sees that the session still answers.
+/// Asserts that the session still answers.
 async fn still_answers(client: &mut Client) {
     client.subscribe(entry("still-answers")).await;
 }

@@ -1,4 +1,4 @@
-//! The catalogue on a MongoDB that nodes share: first starts at once, tokens on every node, and a server that goes away.
+//! The catalogue on a MongoDB that nodes share: concurrent first starts, tokens on every node, and outages of MongoDB.
 
 use crate::support::client::{Client, entry};
 use crate::support::mongodb::{Database, Server, spawn};
@@ -8,7 +8,7 @@ use rustix::process::Signal;
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-/// How soon after its return everything that needs the catalogue works again.
+/// How soon everything that needs the catalogue works again after MongoDB returns.
 const RETURN: Duration = Duration::from_secs(5);
 
 const BODY: &str = r#"{"name":"orders","eventData":1}"#;
@@ -17,13 +17,13 @@ fn ready(node: &Node) -> u16 {
     request(node.address(), "GET", "/readyz", &[], b"").status
 }
 
-/// Emits to the project `shop`, which the test makes.
+/// Emits to the project `shop`, which the test creates.
 fn emit_to_shop(node: &Node, api_token: &str) -> Answer {
     let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
     request(node.address(), "POST", "/api/system-api/shop/emit-event-ws", &headers, BODY.as_bytes())
 }
 
-/// Makes the project `shop` and signs tokens for it: one that the nodes have not looked up yet.
+/// Creates the project `shop`, which the nodes have not looked up yet, and signs tokens for it.
 async fn make_shop(database: &Database) -> Tokens {
     let mut shop = Project::new(ProjectName::parse("shop").expect("a name"));
     shop.keys = [KeyUse::Api, KeyUse::User].map(|key_use| Key::random(key_use).expect("randomness")).into();
@@ -72,7 +72,7 @@ async fn a_cached_project_is_served_while_mongodb_is_down_and_others_soon_after_
     client.subscribe(entry("orders")).await;
 
     server.kill();
-    // Past its age: what was read before is asked for again in vain, and goes on serving.
+    // The cached answer is too old. The node can't read it again, and keeps using it.
     eventually("lookups that failed", || {
         assert_eq!(emit(&node, &demo.api, BODY).status, 200);
         node.output().matches("the cached answer stays valid").count() >= 2
@@ -117,7 +117,7 @@ async fn a_mongodb_that_hangs_delays_only_the_requests_that_need_it() {
             assert_eq!(asks.join().expect("an answer").refusal(503), "TEMPORARILY_UNAVAILABLE");
         }
     });
-    // They wait for one lookup together, not for one after the other.
+    // They wait for one lookup together, and not for one lookup each.
     assert!(stop.elapsed() < Duration::from_secs(8), "{:?}", stop.elapsed());
     server.signal(Signal::CONT);
     let back = Instant::now();
@@ -147,14 +147,15 @@ async fn a_node_that_starts_without_mongodb_is_healthy_and_becomes_ready_when_mo
 async fn migrations_that_run_concurrently_and_again_are_applied_once() {
     let Some(database) = Database::shared() else { return };
     let both = [spawn(&database, &["migrate"]), spawn(&database, &["migrate"])];
-    let told: Vec<Output> = both.map(|child| child.wait_with_output().expect("its output")).into();
-    for output in &told {
+    let outputs: Vec<Output> = both.map(|child| child.wait_with_output().expect("its output")).into();
+    for output in &outputs {
         assert_eq!(output.status.code(), Some(0), "{}", text(output));
     }
     assert!(
-        told.iter()
+        outputs
+            .iter()
             .any(|output| text(output) == "applied 0001_projects_keys_events\napplied 0002_states_and_event_rules\n"),
-        "{told:?}"
+        "{outputs:?}"
     );
     let again = database.run(&["migrate"]);
     assert_eq!(text(&again), "nothing to do: every migration is applied\n");
@@ -172,10 +173,10 @@ fn an_unreachable_or_impossible_mongodb_address_is_reported_in_one_line_without_
     let commands = [&["migrate"][..], &["token", "user", "--project", "demo", "--sub", "u1"]];
     for uri in [nowhere.as_str(), "mongodb://ann:sesame@a:b:c"] {
         for words in commands {
-            let told = Database::on(uri.to_owned()).run(words);
-            assert_eq!(told.status.code(), Some(1), "{}", text(&told));
-            assert!(text(&told).starts_with("carillon: ") && text(&told).lines().count() == 1, "{}", text(&told));
-            assert!(!text(&told).contains("sesame"), "{}", text(&told));
+            let output = Database::on(uri.to_owned()).run(words);
+            assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+            assert!(text(&output).starts_with("carillon: ") && text(&output).lines().count() == 1, "{}", text(&output));
+            assert!(!text(&output).contains("sesame"), "{}", text(&output));
         }
     }
     let served = Database::on("mongodb://ann:sesame@a:b:c".to_owned()).run(&["serve"]);

@@ -1,4 +1,4 @@
-//! What subscribers are told: whom, how often, in which order and in which words, on the real program.
+//! Notifications: which subscribers receive them, how often, in which order, and with which contents.
 
 use crate::support::client::{Client, conditional, entry};
 use crate::support::tokens::add_project;
@@ -12,7 +12,7 @@ async fn started() -> (Node, Tokens, Client) {
     (node, tokens, client)
 }
 
-/// Emits event data in exactly these words.
+/// Emits event data with exactly this text.
 fn emit_text(node: &Node, tokens: &Tokens, event: &str, data: &str) {
     let body = format!(r#"{{"name":{},"eventData":{data}}}"#, json!(event));
     let answer = emit(node, &tokens.api, &body);
@@ -24,11 +24,11 @@ async fn a_notification_names_its_event_its_id_and_its_type() {
     let (node, tokens, mut client) = started().await;
     let id = client.subscribe(entry("order-updates")).await;
     emit_text(&node, &tokens, "order-updates", r#"{"order_no":1001}"#);
-    let told = client.next_json().await;
+    let message = client.next_json().await;
     let expected = json!({"type": "NOTIFICATION", "response": {
         "eventId": id, "eventType": "CUSTOM_WS_EVENTS", "eventName": "order-updates",
         "eventData": {"order_no": 1001}}});
-    assert_eq!(told, expected);
+    assert_eq!(message, expected);
 }
 
 #[tokio::test]
@@ -123,9 +123,9 @@ async fn a_notification_without_event_data_names_only_the_event() {
     quiet["getEventData"] = json!(false);
     let id = client.subscribe(quiet).await;
     emit_text(&node, &tokens, "orders", r#"{"a":1}"#);
-    let told = client.next_json().await;
-    assert_eq!(told["response"]["eventId"], id);
-    assert_eq!(told["response"].get("eventData"), None, "{told}");
+    let message = client.next_json().await;
+    assert_eq!(message["response"]["eventId"], id);
+    assert_eq!(message["response"].get("eventData"), None, "{message}");
 }
 
 #[tokio::test]
@@ -137,11 +137,11 @@ async fn the_same_entry_registered_twice_is_notified_once_per_registration() {
     assert_ne!(first, second);
     for data in [r#"{"a":1}"#, r#"{"a":1,"n":2}"#] {
         emit_text(&node, &tokens, "orders", data);
-        let mut told = [client.next_notification().await.0, client.next_notification().await.0];
-        told.sort();
+        let mut received = [client.next_notification().await.0, client.next_notification().await.0];
+        received.sort();
         let mut both = [first.clone(), second.clone()];
         both.sort();
-        assert_eq!(told, both);
+        assert_eq!(received, both);
     }
 }
 
@@ -204,21 +204,21 @@ async fn other_events_are_not_delivered() {
 async fn an_event_of_the_same_name_in_another_project_is_not_delivered() {
     let (node, tokens, mut client) = started().await;
     add_project(node.directory(), "other");
-    let strangers = Tokens {
+    let other_tokens = Tokens {
         api: node.token(Claims::api("connect emit").of_project("other")),
         user: node.token(Claims::user("u1").of_project("other")),
     };
-    let mut stranger = Client::connect(&node, &strangers).await;
+    let mut other = Client::connect(&node, &other_tokens).await;
     client.subscribe(entry("orders")).await;
-    stranger.subscribe(entry("orders")).await;
+    other.subscribe(entry("orders")).await;
     emit_text(&node, &tokens, "orders", "\"of demo\"");
     let body = br#"{"name":"orders","eventData":"of other"}"#;
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", strangers.api.as_str())];
+    let headers = [("Content-Type", "application/json"), ("x-am-authorization", other_tokens.api.as_str())];
     let path = "/api/system-api/other/emit-event-ws";
     let answer = request(node.address(), "POST", path, &headers, body);
     assert_eq!(answer.status, 200, "{}", answer.text());
     emit_text(&node, &tokens, "orders", "\"again of demo\"");
-    assert_eq!(stranger.next_notification().await.1, "of other");
+    assert_eq!(other.next_notification().await.1, "of other");
     assert_eq!(client.next_notification().await.1, "of demo");
     assert_eq!(client.next_notification().await.1, "again of demo");
 }
@@ -234,22 +234,22 @@ async fn an_emit_with_more_frames_than_the_queue_holds_is_delivered_completely()
         entry["select"] = json!({format!("dropped{dropped}"): 0});
         entry
     };
-    // Ids and selections differ: each of the fifty is a frame of its own, a megabyte in every five.
+    // Ids and selections differ, so each of the fifty subscriptions gets its own frame. Five frames are a megabyte.
     let entries: Vec<Value> = (0..50).map(selective).collect();
     let (valid, _) = client.register(json!(entries)).await;
     emit_text(&node, &tokens, "orders", &json!({"text": "x".repeat(200_000)}).to_string());
     let leaving = valid[0]["eventId"].clone();
     client.say(json!({"objType": "UNREGISTER", "onEvents": [{"eventId": leaving}]}).to_string()).await;
-    let mut told = std::collections::BTreeSet::new();
+    let mut received = std::collections::BTreeSet::new();
     let mut has_left = false;
-    while told.len() < 50 || !has_left {
+    while received.len() < 50 || !has_left {
         let message = client.next_json().await;
         if message["type"] == "UNREGISTER" {
             has_left = true;
         } else {
             let id = message["response"]["eventId"].as_str().expect("an id").to_owned();
-            assert!(!has_left || json!(id) != leaving, "told after the answer to its UNREGISTER");
-            assert!(told.insert(id), "told twice");
+            assert!(!has_left || json!(id) != leaving, "a notification after the answer to its UNREGISTER");
+            assert!(received.insert(id), "notified twice");
         }
     }
     emit_text(&node, &tokens, "orders", "{}");

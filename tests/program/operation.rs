@@ -1,4 +1,4 @@
-//! What an operator sees and relies on: health, metrics, the data folder, the command line.
+//! Operation: health checks, metrics, the data folder, the command line.
 
 use crate::support::client::{Client, conditional, entry};
 use crate::support::node::{command, program, wait};
@@ -106,12 +106,12 @@ fn a_session_that_ends_during_its_register_leaves_nothing_behind() {
     let register = json!({"objType": "REGISTER", "onEvents": entries}).to_string();
     let mut bytes = upgrade_request("/ws", &tokens.headers());
     bytes.extend(masked_frame(0x81, register.as_bytes()));
-    let goodbye = masked_frame(0x88, &1000_u16.to_be_bytes());
+    let close = masked_frame(0x88, &1000_u16.to_be_bytes());
     for round in 0..60 {
         let mut socket = RawSocket::connect(node.address());
         socket.write(&bytes);
         match round % 3 {
-            0 => socket.write(&goodbye),
+            0 => socket.write(&close),
             1 => assert_eq!(socket.read_answer().status, 101),
             _ => {}
         }

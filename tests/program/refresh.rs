@@ -1,11 +1,11 @@
-//! New tokens for a session that goes on: REFRESH, on the real program.
+//! REFRESH: new tokens for an open session.
 
 use crate::support::client::{Client, entry};
 use crate::support::tokens::add_project;
 use crate::support::{Claims, Node, Tokens, emit, error_code};
 use serde_json::{Value, json};
 
-/// A REFRESH with the tokens that are given.
+/// A REFRESH with the given tokens.
 fn refresh(api: Option<&str>, user: Option<&str>) -> Value {
     let mut tokens = json!({});
     if let Some(api) = api {
@@ -48,7 +48,7 @@ async fn a_refresh_is_answered_immediately_and_not_at_the_next_tick() {
     for _ in 0..20 {
         client.ask(refresh(Some(&tokens.api), Some(&tokens.user))).await;
     }
-    // The hub ticks once a second: with it, twenty answers took twenty.
+    // The hub ticks once per second. If answers waited for ticks, twenty would take twenty seconds.
     assert!(start.elapsed() < std::time::Duration::from_secs(8), "{:?}", start.elapsed());
 }
 
@@ -80,7 +80,7 @@ async fn a_refresh_with_bad_tokens_is_answered_with_the_reason_and_the_old_token
         ("an expired user token", Some("TOKEN_EXPIRED"), user(Claims::user("u1").expiring_in(-60))),
         ("an expired API token", Some("TOKEN_EXPIRED"), api(Claims::api("connect").expiring_in(-60))),
         ("no scope to connect", Some("TOKEN_SCOPE"), api(Claims::api("emit"))),
-        ("a stranger's key", Some("TOKEN_INVALID"), (None, Some(Claims::user("u1").sign_wrongly()))),
+        ("an unknown key", Some("TOKEN_INVALID"), (None, Some(Claims::user("u1").sign_wrongly()))),
         ("no token at all", Some("TOKEN_INVALID"), (Some("nope".to_owned()), None)),
         (
             "a good one beside a bad one",
@@ -93,11 +93,11 @@ async fn a_refresh_with_bad_tokens_is_answered_with_the_reason_and_the_old_token
         let answer = client.ask(refresh(api.as_deref(), user.as_deref())).await;
         assert_eq!(answer["type"], "REFRESH", "{what}: {answer}");
         assert_eq!(answer.get("response"), None, "{what}: {answer}");
-        let told = error_code(&answer);
-        assert_eq!(told, code.unwrap_or(told), "{what}: {answer}");
-        assert!(!told.is_empty(), "{what}: {answer}");
+        let answered = error_code(&answer);
+        assert_eq!(answered, code.unwrap_or(answered), "{what}: {answer}");
+        assert!(!answered.is_empty(), "{what}: {answer}");
     }
-    // The old user token is the one that ends first: it still counts.
+    // The old user token expires first, and still determines the expiry.
     let answer = client.ask(refresh(Some(&tokens.api), None)).await;
     assert_eq!(answer["response"]["expiresAt"], old_user.expiry(), "{answer}");
 }

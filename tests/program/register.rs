@@ -1,4 +1,4 @@
-//! Subscriptions: what REGISTER takes and what it answers.
+//! REGISTER: accepted subscriptions and their answers.
 
 use crate::support::Node;
 use crate::support::client::{Client, conditional, entry};

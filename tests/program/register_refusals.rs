@@ -1,10 +1,10 @@
-//! Entries of a REGISTER that can't be served: each kind, its code, and that it spoils no other.
+//! Refused entries of REGISTER: each kind has its code and does not affect other entries.
 
 use crate::support::Node;
 use crate::support::client::{Client, conditional, entry};
 use serde_json::{Value, json};
 
-/// Entries that must be refused: what is wrong with each, its code, the entry.
+/// Entries that must be refused: the fault, the error code, the entry.
 fn invalid_entries() -> Vec<(&'static str, &'static str, Value)> {
     let typed = |event_type: Value| json!({"eventType": event_type, "apiName": "orders"});
     let named = |name: Value| json!({"eventType": "CUSTOM_WS_EVENTS", "apiName": name});

@@ -1,4 +1,4 @@
-//! SIGHUP, and starts that are refused: the message names the setting.
+//! SIGHUP, and refused starts, whose messages name the setting.
 
 use crate::support::node::{command, wait};
 use crate::support::{Node, eventually, request};
@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A node whose settings file holds `text`, and the file.
+/// A node with a settings file that contains `text`, and the path of the file.
 fn node_with_file(text: &str) -> (Node, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("settings.toml");

@@ -1,4 +1,5 @@
-//! What is changed in the catalogue beside running nodes: a key revoked, a project disabled. It bites within a second, on all.
+//! Changes of the catalogue while nodes run, such as a revoked key or a disabled project, take effect on all nodes
+//! within a second.
 
 use crate::support::client::{Client, entry};
 use crate::support::cluster::await_ready;
@@ -10,8 +11,8 @@ use serde_json::{Value, json};
 use std::process::Output;
 use std::time::{Duration, Instant};
 
-/// How soon a revoked key is refused everywhere.
-const BITES: Duration = Duration::from_secs(1);
+/// How soon a revoked key is refused on all nodes.
+const EFFECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 const BODY: &str = r#"{"name":"orders","eventData":1}"#;
 
@@ -19,11 +20,11 @@ fn text(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
 }
 
-/// Waits until it holds, which must be soon after a change.
-fn assert_bites(what: &str, check: impl FnMut() -> bool) {
+/// Waits until `check` holds, which must be soon after a change.
+fn assert_soon(what: &str, check: impl FnMut() -> bool) {
     let changed = Instant::now();
     eventually(what, check);
-    assert!(changed.elapsed() < BITES, "{what} took {:?}", changed.elapsed());
+    assert!(changed.elapsed() < EFFECT_TIMEOUT, "{what} took {:?}", changed.elapsed());
 }
 
 fn refuses(node: &Node, token: &str) -> bool {
@@ -31,18 +32,18 @@ fn refuses(node: &Node, token: &str) -> bool {
     answer.status == 401 && answer.refusal(401) == "TOKEN_INVALID"
 }
 
-/// The id of a project's key of one use, as `carillon key list` shows it.
+/// The id of the key for one use, from the output of `carillon key list`.
 fn key_id(listed: &Output, key_use: &str) -> String {
     let listed = text(listed);
     let line = listed.lines().find(|line| line.contains(&format!(" {key_use} "))).unwrap_or_else(|| panic!("{listed}"));
     line.split(' ').next().unwrap_or_default().to_owned()
 }
 
-/// The next two messages say why, and end it.
+/// Asserts that the next two messages are the reason and the close frame.
 async fn expect_revoked(client: &mut Client) {
-    let told = client.next_json().await;
-    assert_eq!(told["type"], "TOKEN_VALIDATION", "{told}");
-    assert_eq!(told["errors"][0]["code"], "TOKEN_INVALID", "{told}");
+    let message = client.next_json().await;
+    assert_eq!(message["type"], "TOKEN_VALIDATION", "{message}");
+    assert_eq!(message["errors"][0]["code"], "TOKEN_INVALID", "{message}");
     client.expect_close(4401).await;
 }
 
@@ -64,7 +65,7 @@ async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second(
     let listed = database.run(&["key", "list", "--project", "demo"]);
     let (old_api, old_user) = (key_id(&listed, "api"), key_id(&listed, "user"));
 
-    // A second key for API tokens; tokens without its id are signed by the first that is active.
+    // A second key for API tokens. The command line signs with the first active key.
     let added = database.run(&["key", "add", "--project", "demo", "--use", "api", "--id", "second"]);
     assert_eq!((text(&added).as_str(), added.status.code()), ("second\n", Some(0)));
     let admin = database.token(&["api", "--project", "demo", "--name", "ops", "--scope", "admin"]);
@@ -82,7 +83,7 @@ async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second(
     assert_eq!(keys[0], json!({"id": old_api, "use": "api", "algorithm": "HS256", "active": true}));
     let answer = system_call(&nodes[0], "POST", "revoke-key-ws", &admin, &json!({"id": old_api}));
     assert_eq!(answer.status, 200, "{}", answer.text());
-    assert_bites("refused on both nodes", || nodes.iter().all(|node| refuses(node, &old.api)));
+    assert_soon("refused on both nodes", || nodes.iter().all(|node| refuses(node, &old.api)));
     for client in &mut clients {
         expect_revoked(client).await;
     }
@@ -94,7 +95,7 @@ async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second(
     }
     assert!(nodes[0].output().contains("a key was revoked project=demo"), "{}", nodes[0].output());
 
-    // The command line tells all nodes too.
+    // The command line notifies all nodes too.
     let mut client = Client::connect(&nodes[1], &new).await;
     client.subscribe(entry("quiet")).await;
     let url = redis.url();
@@ -102,7 +103,7 @@ async fn a_key_revoked_through_one_node_is_refused_on_the_other_within_a_second(
     let revoked = nodes[0].run(&database.settings(&bus), &["key", "revoke", "--project", "demo", &old_user]);
     let expected = format!("revoked the key {old_user} of project demo: 2 nodes were notified\n");
     assert_eq!(text(&revoked), expected);
-    assert_bites("the session's end", || nodes[1].metric("carillon_subscriptions", "") == 0.0);
+    assert_soon("the session's end", || nodes[1].metric("carillon_subscriptions", "") == 0.0);
     expect_revoked(&mut client).await;
     drop(nodes);
     database.remove().await;
@@ -120,12 +121,12 @@ async fn a_node_without_redis_learns_of_a_revoked_key_when_it_reconnects() {
     let key = key_id(&database.run(&["key", "list", "--project", "demo"]), "api");
     let url = redis.url();
     let bus = [("BUS__KIND", "redis"), ("BUS__REDIS__URL", url.as_str())];
-    let told = nodes[0].run(&database.settings(&bus), &["key", "revoke", "--project", "demo", &key]);
-    assert_eq!(told.status.code(), Some(1));
+    let output = nodes[0].run(&database.settings(&bus), &["key", "revoke", "--project", "demo", &key]);
+    assert_eq!(output.status.code(), Some(1));
     assert!(
-        text(&told).starts_with("carillon: the change is saved, but the nodes could not be notified over Redis"),
+        text(&output).starts_with("carillon: the change is saved, but the nodes could not be notified over Redis"),
         "{}",
-        text(&told)
+        text(&output)
     );
     redis.start_again();
     expect_revoked(&mut client).await;
@@ -143,7 +144,7 @@ async fn a_key_revoked_while_mongodb_hangs_ends_its_sessions_once_mongodb_answer
     let tokens = database.tokens("demo");
     let mut client = Client::connect(&nodes[1], &tokens).await;
     let key = key_id(&database.run(&["key", "list", "--project", "demo"]), "user");
-    // Written, but no node told: as if MongoDB became unreachable for them right after it.
+    // The key is revoked without a notification to the nodes, as if MongoDB became unreachable right after the write.
     assert_eq!(database.run(&["key", "revoke", "--project", "demo", &key]).status.code(), Some(0));
     server.signal(Signal::STOP);
     let message = r#"{"type":"projectChanged","project":"demo"}"#;
@@ -166,7 +167,7 @@ async fn a_running_node_sees_changes_of_the_command_line_in_the_embedded_catalog
     let revoked = run(&["key", "revoke", "--project", "demo", &key]);
     let expected = format!("revoked the key {key} of project demo: a node that runs on it sees it within a second\n");
     assert_eq!(text(&revoked), expected);
-    assert_bites("the session's end", || node.metric("carillon_subscriptions", "") == 0.0);
+    assert_soon("the session's end", || node.metric("carillon_subscriptions", "") == 0.0);
     expect_revoked(&mut client).await;
 
     let listed = text(&run(&["key", "list", "--project", "demo"]));
@@ -176,7 +177,7 @@ async fn a_running_node_sees_changes_of_the_command_line_in_the_embedded_catalog
     let mut client = Client::connect(&node, &new).await;
 
     assert_eq!(run(&["project", "disable", "demo"]).status.code(), Some(0));
-    assert_bites("a refused emit", || refuses(&node, &tokens.api));
+    assert_soon("a refused emit", || refuses(&node, &tokens.api));
     expect_revoked(&mut client).await;
     assert_eq!(run(&["project", "enable", "demo"]).status.code(), Some(0));
     eventually("an accepted emit", || emit(&node, &tokens.api, BODY).status == 200);
@@ -198,7 +199,7 @@ async fn a_session_refreshed_with_tokens_of_a_new_key_survives_the_revocation_of
     let message = json!({"objType": "REFRESH", "tokens": {
         "x-am-authorization": tokens.api, "x-am-user-authorization": tokens.user,
     }});
-    // The node has seen the keys within a second.
+    // The node sees the new keys within a second.
     let end = Instant::now() + DEADLINE;
     while refreshed.ask(message.clone()).await["errors"] != Value::Null {
         assert!(Instant::now() < end, "never refreshed");
@@ -229,9 +230,9 @@ fn key_calls_need_the_admin_scope_and_an_existing_key() {
     assert_eq!(keys.as_array().map(Vec::len), Some(2), "{keys}");
     let members: Vec<&String> = keys[0].as_object().expect("a key").keys().collect();
     assert_eq!(members, ["active", "algorithm", "id", "use"], "no secret");
-    // The key of the very token that orders it.
+    // The key that signed the token of this call.
     assert_eq!(system_call(&node, "POST", "revoke-key-ws", &admin, &json!({"id": keys[0]["id"]})).status, 200);
-    assert_bites("refused", || refuses(&node, &emitter));
+    assert_soon("refused", || refuses(&node, &emitter));
 }
 
 #[tokio::test]
@@ -243,12 +244,12 @@ async fn a_removed_project_loses_its_sessions_and_its_tokens_on_a_running_node()
     assert_eq!(text(&run(&["project", "add", "other"])), "added the project other\n");
     let removed = run(&["project", "remove", "demo", "--yes"]);
     assert_eq!(text(&removed), "removed the project demo: a node that runs on it sees it within a second\n");
-    assert_bites("the session's end", || node.metric("carillon_subscriptions", "") == 0.0);
+    assert_soon("the session's end", || node.metric("carillon_subscriptions", "") == 0.0);
     expect_revoked(&mut client).await;
     assert!(refuses(&node, &tokens.api));
     assert_eq!(text(&run(&["project", "list"])), "other active open\n");
 
-    // A new project of the same name has new keys: tokens of the old one stay refused.
+    // A new project with the same name has new keys, so tokens of the old one stay refused.
     assert_eq!(run(&["project", "add", "demo"]).status.code(), Some(0));
     let new = text(&run(&["token", "api", "--project", "demo", "--name", "shop", "--scope", "emit"]));
     eventually("an accepted emit", || emit(&node, new.trim(), BODY).status == 200);
@@ -268,9 +269,9 @@ async fn a_project_removed_from_mongodb_loses_its_sessions_on_every_node() {
     let removed = nodes[0].run(&database.settings(&bus), &["project", "remove", "demo", "--yes", "--json"]);
     let removed: Value = serde_json::from_slice(&removed.stdout).expect("JSON");
     assert_eq!(removed, json!({"removed": "demo", "nodes_notified": 2, "visible_within_seconds": 0}));
-    assert_bites("the session's end", || nodes[1].metric("carillon_subscriptions", "") == 0.0);
+    assert_soon("the session's end", || nodes[1].metric("carillon_subscriptions", "") == 0.0);
     expect_revoked(&mut client).await;
-    assert_bites("refused on both nodes", || nodes.iter().all(|node| refuses(node, &tokens.api)));
+    assert_soon("refused on both nodes", || nodes.iter().all(|node| refuses(node, &tokens.api)));
     drop(nodes);
     database.remove().await;
 }
@@ -300,8 +301,8 @@ fn command_line_errors_are_one_line() {
         ),
     ];
     for (words, expected) in rows {
-        let told = node.run(&[], words);
-        assert_eq!(told.status.code(), Some(1), "{words:?}");
-        assert!(text(&told).starts_with(expected) && text(&told).lines().count() == 1, "{}", text(&told));
+        let output = node.run(&[], words);
+        assert_eq!(output.status.code(), Some(1), "{words:?}");
+        assert!(text(&output).starts_with(expected) && text(&output).lines().count() == 1, "{}", text(&output));
     }
 }

@@ -1,4 +1,4 @@
-//! The node's own end: what it owes to its sessions and to the emits under way before it exits.
+//! The shutdown of a node: it closes its sessions and answers the emits in progress before it exits.
 
 use crate::support::client::{Client, entry};
 use crate::support::http::{EMIT, head};
@@ -38,7 +38,7 @@ async fn peers_that_never_answer_do_not_delay_the_exit_beyond_the_shutdown_timeo
     let start = Instant::now();
     node.signal(Signal::TERM);
     assert_eq!(node.wait().code(), Some(0));
-    // A second of grace for a machine whose cores are busy.
+    // One more second, for a busy machine.
     assert!(start.elapsed() < Duration::from_secs(3), "{:?}", start.elapsed());
 }
 
@@ -52,7 +52,7 @@ async fn a_stopping_node_is_not_ready_refuses_upgrades_and_answers_the_emit_in_p
     under_way.write(&head("POST", EMIT, &headers, Some(body.len())));
     under_way.write(&body[..10]);
     let mut client = Client::connect(&node, &tokens).await;
-    // Connections from before the signal: they are still heard while the node drains.
+    // Connections from before the signal are still served while the node drains.
     let mut asking = RawSocket::connect(node.address());
     asking.write(&head("GET", "/readyz", &[], None));
     assert_eq!(asking.read_answer().status, 200);
@@ -66,7 +66,7 @@ async fn a_stopping_node_is_not_ready_refuses_upgrades_and_answers_the_emit_in_p
     asking.write(&head("POST", EMIT, &headers, Some(body.len())));
     asking.write(body);
     let too_late = asking.read_answer();
-    assert_eq!((too_late.status, too_late.header("retry-after")), (503, Some("1")), "nobody is left to be told");
+    assert_eq!((too_late.status, too_late.header("retry-after")), (503, Some("1")), "no session is left");
     upgrading.write(&upgrade_request("/ws", &tokens.headers()));
     let refused = upgrading.read_answer();
     assert_eq!(refused.status, 503);

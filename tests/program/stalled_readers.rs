@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-/// As much as one client sent when a node was attacked.
+/// The bytes that one attacking client sends.
 const PIPELINED_BYTES: usize = 400_000;
 
 const PEERS: usize = 5;
@@ -15,7 +15,7 @@ fn pipelined(request: &[u8]) -> Vec<u8> {
     request.repeat(PIPELINED_BYTES / request.len())
 }
 
-/// Connects, and sends as much of `bytes` as the node takes.
+/// Connects, and sends as much of `bytes` as the node accepts.
 fn flood(address: SocketAddr, bytes: &[u8]) -> TcpStream {
     let mut stream = TcpStream::connect_timeout(&address, DEADLINE).expect("the node listens");
     stream.set_nonblocking(true).expect("a socket");
@@ -30,7 +30,7 @@ fn flood(address: SocketAddr, bytes: &[u8]) -> TcpStream {
     stream
 }
 
-/// The requests that attack a node most cheaply, and emits, whose handlers wait.
+/// The cheapest requests for an attacker, and emits, whose handlers wait.
 fn attacks(node: &Node) -> [Vec<u8>; 4] {
     let tokens = node.tokens();
     let body = br#"{"name":"orders","eventData":1}"#;
@@ -46,7 +46,7 @@ fn a_peer_that_pipelines_and_does_not_read_costs_neither_processor_time_nor_memo
         let flood_bytes = pipelined(&attack);
         let before = node.resident_bytes();
         let peers: Vec<TcpStream> = (0..PEERS).map(|_| flood(node.address(), &flood_bytes)).collect();
-        // The kernels' buffers take the first answers: that is work, and ends.
+        // The kernel buffers accept the first answers. This work ends soon.
         let mut quiet = (node.processor_time(), Instant::now());
         eventually("a node with nothing to do", || {
             let now = node.processor_time();
@@ -87,7 +87,7 @@ fn a_slow_reader_of_long_answers_that_makes_progress_is_not_closed() {
     let started_at = Instant::now();
     let mut part = vec![0; 64 * 1024];
     let mut next_read = started_at;
-    // Three timeouts long, the peer reads a part ten times a second.
+    // For the length of three timeouts, the peer reads a part ten times per second.
     while started_at.elapsed() < Duration::from_secs(3) {
         eventually("the time of the next read", || Instant::now() >= next_read);
         assert_ne!(peer.read(&mut part).expect("an open connection"), 0);

@@ -1,6 +1,7 @@
-//! What the system allows, on the real program: what it says at its start, TCP's memory as clients come, the listen backlog.
+//! Limits of the operating system: the messages at the start, the memory of TCP, the listen backlog.
 //!
-//! The node sees files of ours in place of the kernel's, in a mount namespace of its own: nothing of the machine is changed.
+//! The node runs in its own mount namespace and sees files of the test in place of the kernel's. The machine is
+//! unchanged.
 
 use crate::support::{Node, RawSocket, eventually};
 use carillon::limits::raise_open_files;
@@ -12,7 +13,7 @@ const TCP_MEM: &str = "/proc/sys/net/ipv4/tcp_mem";
 const MOST_TRACKED: &str = "/proc/sys/net/netfilter/nf_conntrack_max";
 const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
 
-/// One step in which TCP's memory follows the clients, and one more.
+/// One more client than one increment of TCP memory covers.
 const CLIENTS: usize = 1_001;
 
 fn clients(node: &Node) -> Vec<RawSocket> {
@@ -32,7 +33,7 @@ fn tcp_memory_is_raised_by_two_pages_per_client_and_restored_at_the_stop() {
     assert_eq!(node.metric("carillon_tcp_memory_limit_bytes", ""), 2_300.0 * rustix::param::page_size() as f64);
     assert_eq!(node.limit_count("tcp_memory_percent"), 0.0);
     drop(sockets);
-    eventually("nobody there", || node.metric("carillon_sessions", "") == 0.0);
+    eventually("no session", || node.metric("carillon_sessions", "") == 0.0);
     assert_eq!(read(), "2100 2200 2300");
     node.signal(Signal::TERM);
     assert!(node.wait().success());
@@ -41,7 +42,7 @@ fn tcp_memory_is_raised_by_two_pages_per_client_and_restored_at_the_stop() {
 
 #[test]
 fn tcp_memory_over_its_share_is_not_raised_and_the_limit_is_counted() {
-    // More pages than a hundredth of any machine's memory.
+    // More pages than a hundredth of the memory of any machine.
     let node = Node::start_with_system(&[(TCP_MEM, "1 2 1000000000000")], &[("LIMITS__TCP_MEMORY_PERCENT", "1")]);
     let _sockets = clients(&node);
     eventually("the limit counted", || node.limit_count("tcp_memory_percent") == 1.0);
@@ -53,9 +54,9 @@ fn tcp_memory_over_its_share_is_not_raised_and_the_limit_is_counted() {
 #[test]
 fn tcp_memory_that_can_not_be_raised_is_logged_at_the_start_with_the_command() {
     let node = Node::start_with_system_closed(&[(TCP_MEM, "100 200 300")], &[("LIMITS__SESSIONS", "200")]);
-    let told = "net.ipv4.tcp_mem is enough for 150 of 200 clients, and this process cannot raise it: ";
+    let message = "net.ipv4.tcp_mem is enough for 150 of 200 clients, and this process cannot raise it: ";
     let command = r#"sysctl -w net.ipv4.tcp_mem="500 600 700""#;
-    assert!(node.output().contains(&format!("{told}{command}")), "{}", node.output());
+    assert!(node.output().contains(&format!("{message}{command}")), "{}", node.output());
     let silent = Node::start_with_system_closed(&[(TCP_MEM, "100 200 300")], &[("LIMITS__SESSIONS", "150")]);
     assert!(!silent.output().contains("tcp_mem"), "{}", silent.output());
     let left = [("LIMITS__SESSIONS", "200"), ("LIMITS__TCP_MEMORY_PERCENT", "0")];
@@ -80,8 +81,8 @@ fn a_connection_tracking_table_below_the_session_limit_is_warned_of_at_the_start
 #[test]
 fn a_backlog_that_the_system_limits_is_logged_at_the_start() {
     let node = Node::start_with_system(&[(SOMAXCONN, "128\n")], &[]);
-    let told = "http.backlog is 4096, the system allows 128: sysctl -w net.core.somaxconn=4096";
-    assert!(node.output().contains(told), "{}", node.output());
+    let message = "http.backlog is 4096, the system allows 128: sysctl -w net.core.somaxconn=4096";
+    assert!(node.output().contains(message), "{}", node.output());
 }
 
 #[test]
@@ -89,7 +90,7 @@ fn the_accept_queue_holds_as_many_connections_as_the_backlog_setting() {
     let mut node = Node::start(&[("HTTP__BACKLOG", "8")]);
     node.signal(Signal::STOP);
     let connect = || TcpStream::connect_timeout(&node.address(), Duration::from_millis(300));
-    // The kernel lets one more in than it is told.
+    // The kernel accepts one more connection than the backlog says.
     let waiting: Vec<_> = (0..9).map(|_| connect().expect("a place in the backlog")).collect();
     assert!(connect().is_err(), "a tenth waits too");
     node.signal(Signal::CONT);

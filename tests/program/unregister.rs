@@ -1,4 +1,4 @@
-//! The end of a subscription: UNREGISTER.
+//! UNREGISTER: the end of a subscription.
 
 use crate::support::client::{Client, entry, lists};
 use crate::support::{Node, emit};

@@ -1,4 +1,4 @@
-//! A well-behaved WebSocket client, by a library that others wrote (tokio-tungstenite).
+//! A well-behaved WebSocket client, on an independent library (tokio-tungstenite).
 
 use super::tokens::Tokens;
 use super::{DEADLINE, Node};
@@ -12,13 +12,13 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::handshake::client::{Request, Response};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-/// An open WebSocket whose reads end at the deadline.
+/// An open WebSocket. Reads fail at the deadline.
 pub struct Client {
     socket: WebSocketStream<TcpStream>,
 }
 
 impl Client {
-    /// Connects with good tokens.
+    /// Connects with valid tokens.
     pub async fn of(node: &Node) -> Client {
         Client::connect(node, &node.tokens()).await
     }
@@ -31,7 +31,7 @@ impl Client {
         client
     }
 
-    /// Upgrades `path` with further header lines; reads no message yet.
+    /// Upgrades `path` with these header lines. Reads no message.
     pub async fn open(node: &Node, path: &str, headers: &[(&str, &str)]) -> Client {
         match Client::shake_hands(node, path, headers).await {
             Ok((client, _)) => client,
@@ -39,7 +39,7 @@ impl Client {
         }
     }
 
-    /// Upgrades `path`; an error holds the answer that refused it.
+    /// Upgrades `path`. An error contains the answer that refused the upgrade.
     pub async fn shake_hands(node: &Node, path: &str, headers: &[(&str, &str)]) -> Result<(Client, Response), Error> {
         let stream = TcpStream::connect(node.address()).await.expect("the node listens");
         let upgrade = tokio_tungstenite::client_async(upgrade(node, path, headers), stream);
@@ -47,12 +47,12 @@ impl Client {
         Ok((Client { socket }, response))
     }
 
-    /// Says a message as text, exactly as written.
+    /// Sends a text message.
     pub async fn say(&mut self, text: impl Into<String>) {
         self.write(Message::text(text.into())).await;
     }
 
-    /// Says a message and reads the next one, which is taken for its answer.
+    /// Sends a message and reads the next one, which must be its answer.
     pub async fn ask(&mut self, message: Value) -> Value {
         self.say(message.to_string()).await;
         self.next_json().await
@@ -60,46 +60,46 @@ impl Client {
 
     /// Sends any kind of message.
     pub async fn write(&mut self, message: Message) {
-        self.socket.send(message).await.expect("the session lives");
+        self.socket.send(message).await.expect("an open session");
     }
 
-    /// The next text as it came.
+    /// The next text message.
     pub async fn next_text(&mut self) -> String {
         loop {
             match self.next().await {
                 Message::Text(text) => return text.as_str().to_owned(),
                 Message::Ping(_) | Message::Pong(_) => {}
-                other => panic!("expected a text, came: {other:?}"),
+                other => panic!("expected a text, received: {other:?}"),
             }
         }
     }
 
-    /// The next text, as JSON.
+    /// The next text message, as JSON.
     pub async fn next_json(&mut self) -> Value {
         let text = self.next_text().await;
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text}"))
     }
 
-    /// The next text, as JSON, for which a long time may be waited.
+    /// The next text message, as JSON, with a longer deadline.
     pub async fn next_json_within(&mut self, time: Duration) -> Value {
         let end = Instant::now() + time;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let message = timeout(left, self.socket.next()).await.expect("a message in time");
-            if let Message::Text(text) = message.expect("the session lives").expect("a sound frame") {
+            if let Message::Text(text) = message.expect("an open session").expect("a valid frame") {
                 return serde_json::from_str(text.as_str()).unwrap_or_else(|error| panic!("{error} in {text}"));
             }
         }
     }
 
-    /// Registers entries and gives the answer's two lists.
+    /// Registers entries. Returns the valid and the invalid ones.
     pub async fn register(&mut self, entries: Value) -> (Vec<Value>, Vec<Value>) {
         let answer = self.ask(json!({"objType": "REGISTER", "onEvents": entries})).await;
         assert_eq!(answer["type"], "REGISTER", "{answer}");
         lists(&answer)
     }
 
-    /// Registers one entry that must be valid, and gives its `eventId`.
+    /// Registers one entry, which must be valid. Returns its `eventId`.
     pub async fn subscribe(&mut self, entry: Value) -> String {
         let (valid, invalid) = self.register(json!([entry])).await;
         assert!(invalid.is_empty(), "{invalid:?}");
@@ -114,18 +114,18 @@ impl Client {
         (id.to_owned(), message["response"]["eventData"].take())
     }
 
-    /// Skips messages up to the close frame, and holds it to `code`.
+    /// Skips messages up to the close frame, which must have this code.
     pub async fn expect_close(&mut self, code: u16) {
         loop {
             if let Message::Close(frame) = self.next().await {
-                let told = frame.as_ref().map(|frame| u16::from(frame.code));
-                assert_eq!(told, Some(code), "{frame:?}");
+                let received = frame.as_ref().map(|frame| u16::from(frame.code));
+                assert_eq!(received, Some(code), "{frame:?}");
                 return;
             }
         }
     }
 
-    /// Reads up to an end without a close frame: the node is gone.
+    /// Reads up to the end of the connection, which must come without a close frame.
     pub async fn expect_end(&mut self) {
         while let Some(Ok(message)) = timeout(DEADLINE, self.socket.next()).await.expect("an end before the deadline") {
             assert!(!message.is_close(), "{message:?}");
@@ -136,8 +136,8 @@ impl Client {
         timeout(DEADLINE, self.socket.next())
             .await
             .expect("a message before the deadline")
-            .expect("the session lives")
-            .expect("a sound frame")
+            .expect("an open session")
+            .expect("a valid frame")
     }
 }
 
@@ -153,7 +153,7 @@ pub fn conditional(event: &str, criteria: Value) -> Value {
     entry
 }
 
-/// The two lists of an answer to REGISTER or UNREGISTER; both are always there.
+/// The two lists of an answer to REGISTER or UNREGISTER. Both are always present.
 pub fn lists(answer: &Value) -> (Vec<Value>, Vec<Value>) {
     let list = |name: &str| {
         answer["response"][name].as_array().unwrap_or_else(|| panic!("{name} is missing in {answer}")).clone()
@@ -162,7 +162,7 @@ pub fn lists(answer: &Value) -> (Vec<Value>, Vec<Value>) {
 }
 
 fn upgrade(node: &Node, path: &str, headers: &[(&str, &str)]) -> Request {
-    let mut request = format!("ws://{}{path}", node.address()).into_client_request().expect("a sound address");
+    let mut request = format!("ws://{}{path}", node.address()).into_client_request().expect("a valid address");
     for (name, value) in headers {
         request.headers_mut().append(
             name.parse::<tokio_tungstenite::tungstenite::http::HeaderName>().expect("a header's name"),

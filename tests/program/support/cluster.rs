@@ -1,7 +1,7 @@
-//! Several nodes on one Redis, with clients and publishers that write down what they are told and answered.
+//! Several nodes on one Redis, with clients and publishers that record their messages and answers.
 
-use super::account::{Accepted, Heard, What};
 use super::client::{Client, entry};
+use super::delivery_check::{Accepted, Message, Received};
 use super::{Node, RedisServer, emit, eventually, request};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The event that publishers emit.
 pub const EVENT: &str = "load";
 
-/// Starts `count` nodes on one Redis. Each has a data directory of its own; the keys in them are equal.
+/// Starts `count` nodes on one Redis. Each has its own data directory, with the same keys.
 pub fn nodes(redis: &RedisServer, count: usize, settings: &[(&str, &str)]) -> Vec<Node> {
     let url = redis.url();
     let prefix = ("BUS__REDIS__PREFIX", redis.prefix());
@@ -35,7 +35,7 @@ pub fn nodes(redis: &RedisServer, count: usize, settings: &[(&str, &str)]) -> Ve
     nodes
 }
 
-/// Whether `/readyz` says so.
+/// Whether `/readyz` reports the node as ready.
 pub fn is_ready(node: &Node) -> bool {
     request(node.address(), "GET", "/readyz", &[], b"").status == 200
 }
@@ -45,44 +45,44 @@ pub fn await_ready(node: &Node) {
     eventually("a ready node", || is_ready(node));
 }
 
-/// A client of a node that subscribes to [`EVENT`] and writes down all that it is told until the end is told.
-pub struct Listener(tokio::task::JoinHandle<Vec<Heard>>);
+/// A client that subscribes to [`EVENT`] and records its messages until the end event.
+pub struct Listener(tokio::task::JoinHandle<Vec<Received>>);
 
 impl Listener {
-    /// Subscribes, then listens.
+    /// Subscribes, and starts to record.
     pub async fn start(node: &Node) -> Listener {
         let mut client = Client::of(node).await;
         let (valid, invalid) = client.register(json!([entry(EVENT)])).await;
         assert_eq!((valid.len(), invalid.len()), (1, 0), "{invalid:?}");
         Listener(tokio::spawn(async move {
-            let mut heard = Vec::new();
+            let mut received = Vec::new();
             loop {
                 let message = client.next_json_within(Duration::from_secs(60)).await;
                 let at = Instant::now();
                 let response = &message["response"];
                 let data = &response["eventData"];
-                let what = match message["type"].as_str() {
-                    Some("GAP") => What::Gap { reason: response["reason"].as_str().unwrap_or_default().to_owned() },
-                    _ if data["end"] == true => return heard,
-                    _ => What::Told {
+                let content = match message["type"].as_str() {
+                    Some("GAP") => Message::Gap { reason: response["reason"].as_str().unwrap_or_default().to_owned() },
+                    _ if data["end"] == true => return received,
+                    _ => Message::Notification {
                         publisher: data["p"].as_u64().unwrap_or(u64::MAX),
                         number: data["n"].as_u64().unwrap_or(u64::MAX),
                     },
                 };
-                heard.push(Heard { at, what });
+                received.push(Received { at, message: content });
             }
         }))
     }
 
-    /// What the client received until the end. The end is emitted at `node` until it arrives: like any emit it is
-    /// refused while the bus is away, and dropped while the queue of the listener's node is full.
-    pub async fn heard(mut self, node: &Node) -> Vec<Heard> {
+    /// The messages up to the end event. `node` emits the end until it arrives: like any emit, it is refused while the
+    /// bus is down, and dropped while the queue of the listener's node is full.
+    pub async fn received(mut self, node: &Node) -> Vec<Received> {
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             emit_end(node);
             match tokio::time::timeout(Duration::from_millis(200), &mut self.0).await {
-                Ok(heard) => return heard.expect("a listener does not fail"),
-                Err(_) => assert!(Instant::now() < deadline, "the end does not arrive"),
+                Ok(received) => return received.expect("a listener does not fail"),
+                Err(_) => assert!(Instant::now() < deadline, "the end event does not arrive"),
             }
         }
     }
@@ -94,14 +94,14 @@ impl Drop for Listener {
     }
 }
 
-/// A backend that emits batches at a steady pace, whatever it is answered.
+/// A backend that emits batches at a fixed rate, whether they are accepted or not.
 pub struct Publisher {
     is_ended: Arc<AtomicBool>,
     thread: JoinHandle<Accepted>,
 }
 
 impl Publisher {
-    /// Emits `batch` events every `pause` at a node until it is ended.
+    /// Emits `batch` events every `pause`, until [`Publisher::end`].
     pub fn start(node: &Node, publisher: u64, batch: u64, pause: Duration) -> Publisher {
         let (address, token) = (node.address(), node.tokens().api);
         let is_ended = Arc::new(AtomicBool::new(false));
@@ -124,7 +124,7 @@ impl Publisher {
         Publisher { is_ended, thread }
     }
 
-    /// Ends it and gives what was accepted.
+    /// Stops the publisher. Returns the accepted emits.
     pub fn end(self) -> Accepted {
         self.is_ended.store(true, SeqCst);
         self.thread.join().expect("a publisher does not fail")
@@ -142,9 +142,9 @@ fn accepted_of(address: SocketAddr, token: &str, publisher: u64, from: u64, batc
     good.map(|(_, number)| number).collect()
 }
 
-/// Emits the end until it is accepted.
+/// Emits the end event until it is accepted.
 fn emit_end(node: &Node) {
     let token = node.tokens().api;
     let body = json!({"name": EVENT, "eventData": {"end": true}}).to_string();
-    eventually("an accepted end", || emit(node, &token, &body).status == 200);
+    eventually("an accepted end event", || emit(node, &token, &body).status == 200);
 }

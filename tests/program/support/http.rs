@@ -1,4 +1,4 @@
-//! Plain HTTP/1.1 over a blocking socket: one request, one answer, as written.
+//! Plain HTTP/1.1 over a blocking socket.
 
 use super::node::Node;
 use super::raw::RawSocket;
@@ -15,7 +15,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The first value of a header, in whatever case it was written.
+    /// The first value of a header. Names are case-insensitive.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
     }
@@ -30,19 +30,19 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error} in the answer {self:?}"))
     }
 
-    /// Holds the answer to a refusal in the one shape of all errors, and gives its code.
+    /// Asserts that the answer is an error in the common shape. Returns its code.
     pub fn refusal(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", self.text());
         let body = self.json();
         assert_eq!(body["success"], false, "{body}");
         assert_eq!(body["statusCode"], status, "{body}");
         let message = body["errors"][0]["message"].as_str().unwrap_or_default();
-        assert!(!message.is_empty(), "an error says what to do: {body}");
+        assert!(!message.is_empty(), "an error without a message: {body}");
         super::error_code(&body).to_owned()
     }
 }
 
-/// Sends one request on a connection of its own and reads the answer.
+/// Sends one request on a new connection, and reads the answer.
 pub fn request(address: SocketAddr, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
     let mut socket = RawSocket::connect(address);
     socket.write(&head(method, path, headers, Some(body.len())));
@@ -50,7 +50,7 @@ pub fn request(address: SocketAddr, method: &str, path: &str, headers: &[(&str, 
     socket.read_answer()
 }
 
-/// The head of a request, up to and with its empty line.
+/// The head of a request, including its empty line.
 pub fn head(method: &str, path: &str, headers: &[(&str, &str)], length: Option<usize>) -> Vec<u8> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
     if let Some(length) = length.filter(|_| method != "GET") {

@@ -1,11 +1,11 @@
-//! What the tests of the whole program share: a node started on a free port, and clients that talk to it.
+//! Shared code of the tests of the whole program: it starts a node on a free port, and connects clients to it.
 //!
-//! Nothing here knows the program's insides but the place of its signing keys, and its catalogue for what no command does:
-//! a test sees what a user sees.
+//! The tests use the program as users do. The exceptions are the signing keys, which are read from the data folder, and
+//! changes of the catalogue for which there is no command.
 
-pub mod account;
 pub mod client;
 pub mod cluster;
+pub mod delivery_check;
 pub mod http;
 pub mod mongodb;
 pub mod node;
@@ -23,24 +23,24 @@ pub use tokens::{Claims, Tokens};
 
 use std::time::{Duration, Instant};
 
-/// How long a test waits for what must happen. Far more than a loaded machine with one core needs.
+/// The deadline of waits: far longer than a busy machine with one core needs.
 pub const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Waits until `check` holds, and fails naming `what` once the deadline has passed.
+/// Waits until `check` holds. Fails with `what` at the deadline.
 pub fn eventually(what: &str, check: impl FnMut() -> bool) {
     eventually_within(DEADLINE, what, check);
 }
 
-/// The same with a deadline of its own.
+/// The same with another deadline.
 pub fn eventually_within(time: Duration, what: &str, mut check: impl FnMut() -> bool) {
     let end = Instant::now() + time;
     while !check() {
-        assert!(Instant::now() < end, "in {time:?} never saw: {what}");
+        assert!(Instant::now() < end, "not seen in {time:?}: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// The code of the first error of an answer, or an empty text.
+/// The code of the first error in an answer, or an empty text.
 pub fn error_code(answer: &serde_json::Value) -> &str {
     answer["errors"][0]["code"].as_str().unwrap_or_default()
 }

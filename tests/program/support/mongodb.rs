@@ -1,7 +1,7 @@
-//! A MongoDB for tests: the server that `CARILLON_TEST_MONGODB_URI` names, or one of our own that may be killed.
+//! A MongoDB for tests: the shared server at `CARILLON_TEST_MONGODB_URI`, or a server of the test that it can kill.
 //!
-//! Our own is nx-27017, a server of MongoDB's wire protocol; `CARILLON_TEST_NX_27017` names the program (`tests/run`
-//! installs it). Where neither is named, the tests that need one pass unrun, and say so.
+//! The server of a test is nx-27017, which speaks the wire protocol of MongoDB. `CARILLON_TEST_NX_27017` is the path of
+//! the program (`tests/run` installs it). Without these variables, the tests that need them are skipped with a message.
 
 use super::node::{command, program, wait};
 use super::{DEADLINE, Node, Tokens};
@@ -18,14 +18,14 @@ use tempfile::TempDir;
 const SERVER: &str = "CARILLON_TEST_MONGODB_URI";
 const OWN_SERVER: &str = "CARILLON_TEST_NX_27017";
 
-/// A database of its own for one test, on one of the servers.
+/// A database for one test.
 pub struct Database {
     uri: String,
     name: String,
 }
 
 impl Database {
-    /// On the server at an address.
+    /// Creates a database on the server at this address.
     pub fn on(uri: String) -> Database {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -34,7 +34,7 @@ impl Database {
         Database { uri, name }
     }
 
-    /// On the server that is named; `None`, with a line that says so, where none is.
+    /// Creates a database on the shared server. `None`, with a message, if there is none.
     pub fn shared() -> Option<Database> {
         let uri = std::env::var(SERVER).ok();
         if uri.is_none() {
@@ -43,7 +43,7 @@ impl Database {
         uri.map(Database::on)
     }
 
-    /// The settings of a node on this database, to which a test adds its own.
+    /// The settings of a node on this database, with further settings of the test.
     pub fn settings<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let ours = [
             ("CATALOGUE__KIND", "mongodb"),
@@ -53,12 +53,12 @@ impl Database {
         [&ours[..], more].concat()
     }
 
-    /// Starts a node on it.
+    /// Starts a node on this database.
     pub fn start_node(&self, more: &[(&str, &str)]) -> Node {
         Node::start(&self.settings(more))
     }
 
-    /// Runs a command of the program on it.
+    /// Runs a command of the program on this database.
     pub fn run(&self, words: &[&str]) -> Output {
         let nowhere = tempfile::tempdir().expect("a folder that stays empty");
         let settings = self.settings(&[]);
@@ -73,25 +73,25 @@ impl Database {
         }
     }
 
-    /// A token, signed by the command line as these words say.
+    /// A token, signed by `carillon token` with these arguments.
     pub fn token(&self, words: &[&str]) -> String {
         let output = self.run(&[&["token"][..], words].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).expect("a text").trim().to_owned()
     }
 
-    /// The program's own door to it, for what no command does.
+    /// The catalogue of the program, for operations without a command.
     pub async fn catalogue(&self) -> MongoCatalogue {
         MongoCatalogue::connect(&self.uri.as_str().into(), &self.name).await.expect("a sound address")
     }
 
-    /// How many documents a collection has.
+    /// The number of documents in a collection.
     pub async fn count(&self, collection: &str) -> u64 {
         let database = self.database().await;
         database.collection::<Document>(collection).count_documents(doc! {}).await.expect("a number")
     }
 
-    /// Removes it from a server that outlives the test.
+    /// Removes the database from the shared server.
     pub async fn remove(self) {
         self.database().await.drop().await.expect("dropped");
     }
@@ -101,7 +101,7 @@ impl Database {
     }
 }
 
-/// A server of our own. Killed when dropped.
+/// A server of the test. Dropping it kills the process.
 pub struct Server {
     program: PathBuf,
     address: SocketAddr,
@@ -110,7 +110,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that is not started yet; `None`, with a line that says so, where there is no program for it.
+    /// A server that is not started yet. `None`, with a message, if there is no program for it.
     pub fn new() -> Option<Server> {
         let Some(program) = std::env::var_os(OWN_SERVER) else {
             eprintln!("not run: {OWN_SERVER} names no nx-27017");
@@ -129,7 +129,7 @@ impl Server {
         Some(server)
     }
 
-    /// Starts it, on the data and the port that it had, and waits until it listens.
+    /// Starts the server, with the same data and port each time, and waits until it listens.
     pub fn start(&mut self) {
         let file = |name: &str| self.directory.path().join(name);
         let child = Command::new(&self.program)
@@ -152,12 +152,12 @@ impl Server {
         }
     }
 
-    /// A database on it.
+    /// Creates a database on this server.
     pub fn database(&self) -> Database {
         Database::on(format!("mongodb://{}", self.address))
     }
 
-    /// Ends it the hard way (`kill -9`).
+    /// Kills the server (SIGKILL).
     pub fn kill(&mut self) {
         if let Some(mut child) = self.process.take() {
             child.kill().expect("it still runs");
@@ -165,7 +165,7 @@ impl Server {
         }
     }
 
-    /// Sends it a signal.
+    /// Sends the server a signal.
     pub fn signal(&self, signal: Signal) {
         let child = self.process.as_ref().expect("it runs");
         kill_process(Pid::from_child(child), signal).expect("it still runs");
@@ -178,7 +178,7 @@ impl Drop for Server {
     }
 }
 
-/// Starts the program with a word of its command line, to run beside others.
+/// Starts a command of the program without waiting for it.
 pub fn spawn(database: &Database, words: &[&str]) -> Child {
     let mut child = Command::new(program());
     for (name, value) in database.settings(&[]) {

@@ -1,4 +1,4 @@
-//! The real program in a process of its own: its start on a free port, its signals, its end.
+//! Runs the real program in its own process: starts it on a free port, sends signals, and stops it.
 
 use super::DEADLINE;
 use super::tokens::{Claims, Tokens};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-/// Names another binary than the one that was built with the tests, such as a release build for tests of speed.
+/// The path of another binary to test, such as a release build for tests of speed.
 const OTHER_PROGRAM: &str = "CARILLON_TEST_PROGRAM";
 
 /// The binary under test.
@@ -19,15 +19,15 @@ pub fn program() -> String {
     std::env::var(OTHER_PROGRAM).unwrap_or_else(|_| env!("CARGO_BIN_EXE_carillon").to_owned())
 }
 
-/// Whether the binary under test is one that was named, which may be held to its speed.
+/// Whether [`OTHER_PROGRAM`] names the binary under test. Only then its speed is tested.
 pub fn is_named_program() -> bool {
     std::env::var_os(OTHER_PROGRAM).is_some()
 }
 
-/// How often a process is looked at: often enough that no test waits for the look.
+/// The interval of checks of a process.
 const POLL: Duration = Duration::from_millis(5);
 
-/// A running node. Killed when dropped; what it logged is shown when the test fails.
+/// A running node. Dropping it kills the process, and prints its log if the test has failed.
 pub struct Node {
     child: Child,
     directory: Option<TempDir>,
@@ -37,13 +37,13 @@ pub struct Node {
 impl Node {
     /// Starts a node on a fresh data directory and waits until it listens.
     ///
-    /// `settings` are environment variables without their `CARILLON__`, such as `("LIMITS__SESSIONS", "1")`.
+    /// `settings` are environment variables without the prefix `CARILLON__`, such as `("LIMITS__SESSIONS", "1")`.
     pub fn start(settings: &[(&str, &str)]) -> Node {
         let directory = tempfile::tempdir().expect("a directory for the node's data");
         Node::start_in(directory, settings)
     }
 
-    /// Starts a node that may have so many open files.
+    /// Starts a node with a limit of open files.
     pub fn start_with_open_files(most: u32) -> Node {
         let directory = tempfile::tempdir().expect("a directory for the node's data");
         let node = command(directory.path(), &[]);
@@ -53,17 +53,17 @@ impl Node {
         Node::launch(directory, shell)
     }
 
-    /// Starts a node that sees files of ours in place of the system's, each by its path with its text.
+    /// Starts a node that sees these files (path, text) in place of the system's.
     pub fn start_with_system(files: &[(&str, &str)], settings: &[(&str, &str)]) -> Node {
         Node::launch_with_system(files, "true", settings)
     }
 
-    /// The same, with files that the node may not write.
+    /// The same, with read-only files.
     pub fn start_with_system_closed(files: &[(&str, &str)], settings: &[(&str, &str)]) -> Node {
         Node::launch_with_system(files, "mount -o remount,bind,ro \"$path\"", settings)
     }
 
-    /// In a mount namespace of its own, and a user namespace, so that nobody needs to be root.
+    /// Uses a mount namespace and a user namespace, so that the test needs no root.
     fn launch_with_system(files: &[(&str, &str)], then: &str, settings: &[(&str, &str)]) -> Node {
         let directory = tempfile::tempdir().expect("a directory for the node's data");
         let mut script = "set -e; program=$0; ".to_owned();
@@ -80,14 +80,14 @@ impl Node {
         Node::launch(directory, shell)
     }
 
-    /// The file that the node sees in place of one of the system's.
+    /// The file that the node sees in place of the system's file.
     pub fn system_file(&self, path: &str) -> PathBuf {
         system_file(self.directory(), path)
     }
 
-    /// Starts a node on the data directory that another one left.
+    /// Starts a node on the data directory of another one.
     pub fn start_in(directory: TempDir, settings: &[(&str, &str)]) -> Node {
-        // What a killed node left would be mistaken for the new one's address.
+        // The address that a killed node left would be mistaken for the new one.
         let _ = fs::remove_file(directory.path().join("node.address"));
         let program = command(directory.path(), settings);
         Node::launch(directory, program)
@@ -117,7 +117,7 @@ impl Node {
 
     /// The node's data directory.
     pub fn directory(&self) -> &Path {
-        self.directory.as_ref().expect("held until handed over").path()
+        self.directory.as_ref().expect("present until it is returned").path()
     }
 
     /// The node's log so far: what it has written to standard error.
@@ -140,7 +140,7 @@ impl Node {
         claims.sign(self.directory())
     }
 
-    /// One value of `/metrics`: the sum over the lines of the metric `name` that hold `label`.
+    /// A value of `/metrics`: the sum over the lines of the metric `name` that contain `label`.
     pub fn metric(&self, name: &str, label: &str) -> f64 {
         let text = super::request(self.address, "GET", "/metrics", &[], b"").text();
         text.lines()
@@ -171,18 +171,18 @@ impl Node {
     /// The processor time that the node has used so far.
     pub fn processor_time(&self) -> Duration {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("the node still runs");
-        // Behind the name, which ends with the last bracket: the 12th and 13th are ticks in user and system mode.
+        // After the name, which ends with the last bracket, fields 12 and 13 are the ticks in user and system mode.
         let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
         let ticks: u64 = fields.split_whitespace().skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
         Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second())
     }
 
-    /// Runs a command of the program with the node's own settings, as an operator does beside it.
+    /// Runs a command of the program with the settings of the node.
     pub fn run(&self, settings: &[(&str, &str)], words: &[&str]) -> Output {
         command(self.directory(), settings).args(words).output().expect("the program runs")
     }
 
-    /// The memory that the node holds now, in bytes: its resident set.
+    /// The resident set of the node, in bytes.
     pub fn resident_bytes(&self) -> u64 {
         let statm = fs::read_to_string(format!("/proc/{}/statm", self.child.id())).expect("the node still runs");
         let pages = statm.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).expect("a number");
@@ -194,17 +194,17 @@ impl Node {
         kill_process(Pid::from_child(&self.child), signal).expect("the node still runs");
     }
 
-    /// Waits for the node's end by itself.
+    /// Waits until the node exits.
     pub fn wait(&mut self) -> ExitStatus {
         wait(&mut self.child)
     }
 
-    /// Hands over the data directory of a node that has ended.
+    /// Returns the data directory of a node that has exited.
     pub fn leave(mut self) -> TempDir {
-        self.directory.take().expect("held until handed over")
+        self.directory.take().expect("present until it is returned")
     }
 
-    /// Ends the node the hard way (`kill -9`) and hands over its data directory.
+    /// Kills the node (SIGKILL). Returns its data directory.
     pub fn kill(mut self) -> TempDir {
         self.child.kill().expect("the node still runs");
         self.wait();
@@ -227,7 +227,7 @@ fn system_file(directory: &Path, path: &str) -> PathBuf {
     directory.join(path.replace('/', "_"))
 }
 
-/// The program on a data directory, on a free port, not yet started.
+/// The command that starts the program on a data directory and a free port.
 pub fn command(directory: &Path, settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(program());
     command
@@ -242,7 +242,7 @@ pub fn command(directory: &Path, settings: &[(&str, &str)]) -> Command {
     command
 }
 
-/// Waits for the end of a process that must end by itself; one that does not is ended, and the test with it.
+/// Waits until a process exits by itself. At the deadline, kills it and fails.
 pub fn wait(child: &mut Child) -> ExitStatus {
     let end = Instant::now() + DEADLINE;
     loop {
@@ -258,7 +258,7 @@ pub fn wait(child: &mut Child) -> ExitStatus {
     }
 }
 
-/// Waits for the address that the node writes once it listens.
+/// Waits for the address file, which the node writes once it listens.
 fn address_of(child: &mut Child, directory: &Path) -> SocketAddr {
     let end = Instant::now() + DEADLINE;
     loop {
@@ -269,7 +269,7 @@ fn address_of(child: &mut Child, directory: &Path) -> SocketAddr {
             let _ = child.kill();
             let _ = child.wait();
             let log = fs::read_to_string(directory.join("stderr")).unwrap_or_default();
-            panic!("the node did not come to listen\n{log}");
+            panic!("the node does not listen\n{log}");
         }
         std::thread::sleep(POLL);
     }

@@ -1,4 +1,4 @@
-//! A socket without a library: for what no well-behaved client would ever send.
+//! A plain socket, for bytes that no well-behaved client sends.
 
 use super::http::{Answer, head};
 use super::tokens::Tokens;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 
-/// The key of RFC 6455 §1.3, whose answer stands there too.
+/// The example key of RFC 6455 §1.3, which also has its answer.
 pub const SAMPLE_KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 
 /// First bytes of whole, unfragmented frames (RFC 6455 §5.2).
@@ -32,7 +32,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// A TCP connection whose reads end at the deadline.
+/// A TCP connection. Reads fail at the deadline.
 pub struct RawSocket {
     stream: TcpStream,
     unread: Vec<u8>,
@@ -58,17 +58,17 @@ impl RawSocket {
         socket
     }
 
-    /// Our end's address.
+    /// The address of the client's end.
     pub fn local_address(&self) -> SocketAddr {
         self.stream.local_addr().expect("a connected socket")
     }
 
-    /// Ends our side; what the node says can still be read.
+    /// Shuts down the writing side. Reads still work.
     pub fn end_writing(&self) {
         self.stream.shutdown(Shutdown::Write).expect("a connected socket");
     }
 
-    /// Writes all of `bytes`. A peer that has closed already is no failure here: the answer tells.
+    /// Writes all of `bytes`. Does not fail if the peer has closed: the test sees that in the answer.
     pub fn write(&mut self, bytes: &[u8]) {
         if let Err(error) = self.stream.write_all(bytes) {
             let gone = [ErrorKind::BrokenPipe, ErrorKind::ConnectionReset];
@@ -121,7 +121,7 @@ impl RawSocket {
         Frame { first_byte: start[0], payload: self.take(length) }
     }
 
-    /// Skips frames up to a close frame, holds it to `code`, and sees the connection end.
+    /// Skips frames up to a close frame, which must have this code, and waits for the end of the connection.
     pub fn expect_close(&mut self, code: u16) {
         let payload = loop {
             let frame = self.read_frame();
@@ -130,9 +130,9 @@ impl RawSocket {
             }
         };
         assert!(payload.len() >= 2, "a close without a code");
-        let told = u16::from_be_bytes([payload[0], payload[1]]);
+        let received = u16::from_be_bytes([payload[0], payload[1]]);
         let reason = String::from_utf8_lossy(&payload[2..]).into_owned();
-        assert_eq!(told, code, "closed with {told}: {reason}");
+        assert_eq!(received, code, "closed with {received}: {reason}");
         self.write_frame(CLOSE, &code.to_be_bytes());
         self.expect_end();
     }
@@ -143,7 +143,7 @@ impl RawSocket {
         std::mem::take(&mut self.unread)
     }
 
-    /// Sees the connection end, whatever comes before its end.
+    /// Waits for the end of the connection, and ignores bytes before it.
     pub fn expect_end(&mut self) {
         while self.fill() {
             self.unread.clear();
@@ -187,7 +187,7 @@ impl RawSocket {
         self.unread.drain(..count).collect()
     }
 
-    /// Reads what is there; false at the end of the connection. Fails at the deadline.
+    /// Reads the available bytes. Returns false at the end of the connection. Fails at the deadline.
     fn fill(&mut self) -> bool {
         let mut chunk = [0; 65_536];
         match self.stream.read(&mut chunk) {
@@ -197,19 +197,19 @@ impl RawSocket {
                 true
             }
             Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
-            Err(error) => panic!("nothing came within {DEADLINE:?}: {error}"),
+            Err(error) => panic!("nothing received within {DEADLINE:?}: {error}"),
         }
     }
 }
 
-/// A good upgrade request with further header lines.
+/// A valid upgrade request with additional header lines.
 pub fn upgrade_request(path: &str, headers: &[(&str, &str)]) -> Vec<u8> {
     let mut all = UPGRADE.to_vec();
     all.extend_from_slice(headers);
     head("GET", path, &all, None)
 }
 
-/// A good upgrade request of `/ws` in which the lines named `name` are replaced by others.
+/// A valid upgrade request for `/ws` in which the header lines named `name` are replaced.
 pub fn upgrade_with(name: &str, replacement: &[(&str, &str)], tokens: &Tokens) -> Vec<u8> {
     let mut headers: Vec<(&str, &str)> = UPGRADE.into_iter().filter(|(key, _)| *key != name).collect();
     headers.extend_from_slice(replacement);
@@ -217,14 +217,14 @@ pub fn upgrade_with(name: &str, replacement: &[(&str, &str)], tokens: &Tokens) -
     head("GET", "/ws", &headers, None)
 }
 
-/// Sends bytes on a connection of their own and reads the answer.
+/// Sends bytes on a new connection, and reads the answer.
 pub fn answer_to(node: &Node, bytes: &[u8]) -> Answer {
     let mut socket = RawSocket::connect(node.address());
     socket.write(bytes);
     socket.read_answer()
 }
 
-/// A client's frame, masked as a client must (RFC 6455 §5.3).
+/// A client frame with its mask (RFC 6455 §5.3).
 pub fn masked_frame(first_byte: u8, payload: &[u8]) -> Vec<u8> {
     const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
     let mut frame = vec![first_byte];

@@ -1,8 +1,8 @@
-//! A Redis for tests: the one that `CARILLON_TEST_REDIS_URL` names, or one of a test's own, started on a free port, killed,
-//! stopped for a while, started again.
+//! A Redis for tests: the shared server at `CARILLON_TEST_REDIS_URL`, or a server of the test on a free port that it
+//! can kill, stop and start again.
 //!
-//! On the one that is named each test has a prefix of its own. Tests that end a server, turn its settings or count what
-//! it does need one of their own; where another one is named they pass unrun, and say so.
+//! On the shared server, each test has its own prefix. Tests that kill a server, change its settings or count its
+//! commands need their own. If there is a shared server, they are skipped with a message.
 
 use super::DEADLINE;
 use super::redis_url::RedisUrl;
@@ -16,17 +16,17 @@ use tempfile::TempDir;
 
 const SERVER: &str = "CARILLON_TEST_REDIS_URL";
 
-/// The password of the default user of every Redis here: what needs none is tested along the way by nobody.
+/// The password of the default user. Every test server has one, so that the tests cover authentication.
 const PASSWORD: &str = "open-sesame";
 
-/// A Redis that answers, and a prefix in it.
+/// A running Redis, and the prefix of the test.
 pub struct RedisServer {
     url: String,
     prefix: String,
     own: Option<OwnServer>,
 }
 
-/// A `redis-server` of our own, with a password. Killed when dropped.
+/// A `redis-server` of the test, with a password. Dropping it kills the process.
 struct OwnServer {
     child: Child,
     directory: TempDir,
@@ -34,7 +34,7 @@ struct OwnServer {
 }
 
 impl RedisServer {
-    /// The server that is named, or one of the test's own.
+    /// The shared server, or else a server of the test.
     pub fn start() -> RedisServer {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let Ok(url) = std::env::var(SERVER) else { return RedisServer::start_own() };
@@ -44,7 +44,7 @@ impl RedisServer {
         server
     }
 
-    /// A server that the test may do anything to; `None`, with a line that says so, where another one is named.
+    /// A server of the test. `None`, with a message, if there is a shared server.
     pub fn own() -> Option<RedisServer> {
         if std::env::var_os(SERVER).is_some() {
             eprintln!("not run: it needs a Redis of its own, and {SERVER} names another");
@@ -64,49 +64,49 @@ impl RedisServer {
         server
     }
 
-    /// Its address with user, password and a database.
+    /// The address with user, password and database.
     pub fn url(&self) -> String {
         self.url.clone()
     }
 
-    /// Its address as an operator may see it: without user and password.
+    /// The address without user and password, as logs show it.
     pub fn address(&self) -> String {
         let url = RedisUrl::read(&self.url);
         format!("{}/{}", url.host, url.database)
     }
 
-    /// What the channels and keys of the test begin with.
+    /// The prefix of all channels and keys of the test.
     pub fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// How many nodes hear a channel, which is named without the prefix.
+    /// The number of subscribers of a channel, whose name is given without the prefix.
     pub fn subscribers(&self, channel: &str) -> u64 {
         let answer = self.ask(&["PUBSUB", "NUMSUB", &format!("{}{channel}", self.prefix)]);
         answer.rsplit(':').next().and_then(|count| count.parse().ok()).expect("a number")
     }
 
-    /// Ends it the hard way.
+    /// Kills the server (SIGKILL).
     pub fn kill(&mut self) {
         let own = self.own.as_mut().expect("a server of our own");
         own.child.kill().expect("Redis still runs");
         own.child.wait().expect("a child of ours");
     }
 
-    /// Starts it again, empty, on the same port.
+    /// Starts the server again on the same port, without data.
     pub fn start_again(&mut self) {
         let own = self.own.as_mut().expect("a server of our own");
         own.child = spawn(&own.directory, own.port);
         self.await_answer();
     }
 
-    /// Sends it a signal.
+    /// Sends the server a signal.
     pub fn signal(&self, signal: Signal) {
         let own = self.own.as_ref().expect("a server of our own");
         kill_process(Pid::from_child(&own.child), signal).expect("Redis still runs");
     }
 
-    /// Asks it something; an answer that is not a text is given as its lines.
+    /// Sends a command. Returns the reply, or its lines if it is not a string.
     pub fn ask(&self, words: &[&str]) -> String {
         self.try_ask(words).expect("Redis answers")
     }

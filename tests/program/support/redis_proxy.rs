@@ -1,7 +1,7 @@
 //! A TCP proxy between a node and Redis that breaks one connection at a chosen step of a publish.
 //!
-//! A fault waits for the first command that holds [`MARK`], so that pings and control messages pass. It happens once;
-//! the node's next connection is whole again.
+//! A fault waits for the first command that contains [`MARK`], so that pings and control messages pass. It happens
+//! once. Later connections work.
 
 use super::DEADLINE;
 use std::io::{Read as _, Write as _};
@@ -10,27 +10,27 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
-/// The text in an emit's data that a fault waits for.
+/// The text in the data of an emit that triggers the fault.
 pub const MARK: &str = "cut-here";
 
-/// The step at which a connection breaks or stands still.
+/// The step at which a connection breaks or hangs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The connection ends before any byte of the command is forwarded.
     BeforeBytes,
-    /// It ends after the bytes up to the mark were forwarded: the command that holds it stays incomplete.
+    /// It ends after the bytes up to the mark were forwarded, so that the command stays incomplete.
     WithinBytes,
-    /// It ends after the whole command was forwarded. Redis answers, the node never sees the reply.
+    /// It ends after the whole command was forwarded. Redis replies, but the node never receives the reply.
     BeforeReply,
     /// It ends after the first byte of the reply.
     WithinReply,
-    /// The command's bytes are held until [`RedisProxy::release`], then forwarded.
+    /// The bytes of the command are held until [`RedisProxy::release`], and then forwarded.
     HeldBytes,
     /// The reply is held until [`RedisProxy::release`].
     HeldReply,
 }
 
-/// See the module.
+/// The proxy. See the module documentation.
 pub struct RedisProxy {
     address: SocketAddr,
     url: String,
@@ -72,13 +72,13 @@ impl RedisProxy {
         &self.url
     }
 
-    /// Breaks the connection of the next command that holds the mark.
+    /// Breaks the connection at the next command that contains the mark.
     pub fn arm(&self, fault: Fault) {
         let mut state = self.shared.state();
         (state.fault, state.is_released) = (Some(fault), false);
     }
 
-    /// Forwards what a fault holds.
+    /// Forwards the held bytes.
     pub fn release(&self) {
         self.shared.state().is_released = true;
         self.shared.released.notify_all();
@@ -119,7 +119,7 @@ impl Shared {
         }
     }
 
-    /// Takes the fault if these bytes hold the mark; where the mark begins.
+    /// Takes the fault if these bytes contain the mark. Returns the start of the mark.
     fn strike(&self, bytes: &[u8]) -> Option<(Fault, usize)> {
         let position = bytes.windows(MARK.len()).position(|window| window == MARK.as_bytes())?;
         self.state().fault.take().map(|fault| (fault, position))
@@ -154,7 +154,7 @@ fn accept(listener: &TcpListener, target: &str, shared: &Arc<Shared>) {
 /// One connection of the node.
 struct Link {
     shared: Arc<Shared>,
-    /// What happens to the next reply.
+    /// The fault of the next reply.
     reply: Mutex<Option<Fault>>,
 }
 
@@ -168,7 +168,7 @@ impl Link {
                 Some((Fault::BeforeBytes, _)) => false,
                 Some((Fault::WithinBytes, position)) => {
                     let _ = redis.write_all(&bytes[..position]);
-                    // The complete commands in front run before the end of the connection is seen.
+                    // Redis runs the complete commands before it sees the end of the connection.
                     false
                 }
                 Some((Fault::HeldBytes, _)) => {
@@ -184,7 +184,7 @@ impl Link {
                 break;
             }
         }
-        // Redis still reads what was forwarded; the thread of the replies ends the other half.
+        // Redis still reads the forwarded bytes. The thread of the replies closes the other half.
         let _ = redis.shutdown(Shutdown::Write);
         let _ = node.shutdown(Shutdown::Both);
     }
@@ -213,7 +213,7 @@ impl Link {
         let _ = redis.shutdown(Shutdown::Both);
     }
 
-    /// The node is gone: reads on, so that Redis is not reset while it still reads commands.
+    /// Reads on after the node has disconnected, so that Redis is not reset while it still reads commands.
     fn drain(&self, redis: &mut TcpStream) -> bool {
         let mut rest = vec![0; 4096];
         while let Ok(1..) = redis.read(&mut rest) {}

@@ -1,4 +1,4 @@
-//! Reads the address of a Redis without TLS, as far as tests need it.
+//! Parses the address of a Redis without TLS.
 
 /// The parts of `redis://user:password@host:port/database`.
 #[derive(Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct RedisUrl<'a> {
 }
 
 impl RedisUrl<'_> {
-    /// Reads an address; user and password as they stand, not percent-encoded.
+    /// Parses an address. User and password are not percent-decoded.
     pub fn read(url: &str) -> RedisUrl<'_> {
         let rest = url.strip_prefix("redis://").expect("tests take a Redis without TLS: redis://");
         let (login, place) = rest.rsplit_once('@').map_or((None, rest), |(login, place)| (Some(login), place));

@@ -1,4 +1,4 @@
-//! Tokens of every kind, good and bad, signed with the keys of a node's own catalogue.
+//! Valid and invalid tokens, signed with the keys in the catalogue of a node.
 
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use rusqlite::{Connection, OpenFlags, params};
@@ -30,7 +30,7 @@ impl Tokens {
     }
 }
 
-/// What a token says, and whose key signs it.
+/// The claims of a token, and the project and use of its signing key.
 #[derive(Clone, Debug)]
 pub struct Claims {
     project: String,
@@ -39,7 +39,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// An application's token with scopes separated by spaces, good for an hour.
+    /// The token of an application, valid for an hour. Scopes are separated by spaces.
     pub fn api(scopes: &str) -> Claims {
         let scopes: Vec<&str> = scopes.split_whitespace().collect();
         Claims {
@@ -50,13 +50,13 @@ impl Claims {
         .expiring_in(3600)
     }
 
-    /// A person's token, good for an hour.
+    /// The token of a user, valid for an hour.
     pub fn user(subject: &str) -> Claims {
         Claims { project: "demo".to_owned(), key_use: "user", body: json!({"project": "demo", "sub": subject}) }
             .expiring_in(3600)
     }
 
-    /// Makes the token one of another project: in its words and by its signature.
+    /// Changes the project, in the claims and for the signature.
     pub fn of_project(mut self, project: &str) -> Claims {
         self.project = project.to_owned();
         self.with("project", json!(project))
@@ -68,7 +68,7 @@ impl Claims {
         self
     }
 
-    /// Leaves a claim out.
+    /// Removes a claim.
     pub fn without(mut self, name: &str) -> Claims {
         if let Some(claims) = self.body.as_object_mut() {
             claims.remove(name);
@@ -76,18 +76,18 @@ impl Claims {
         self
     }
 
-    /// Lets the token expire so many seconds from now; a negative number is the past.
+    /// Sets the expiry, in seconds from now. Negative numbers are in the past.
     pub fn expiring_in(self, seconds: i64) -> Claims {
         let exp = seconds_since_epoch() + seconds;
         self.with("exp", json!(exp))
     }
 
-    /// The moment of expiry.
+    /// The time of expiry.
     pub fn expiry(&self) -> i64 {
         self.body["exp"].as_i64().expect("set in whole seconds")
     }
 
-    /// Signs with the project's key for this use.
+    /// Signs with the key of the project for this use.
     pub fn sign(&self, data_directory: &Path) -> String {
         self.sign_with(signing_key(data_directory, &self.project, self.key_use))
     }
@@ -101,7 +101,7 @@ impl Claims {
 
     /// Signs with a key that no project has.
     pub fn sign_wrongly(&self) -> String {
-        let key = EncodingKey::from_secret(b"a secret of somebody else, 32 bytes or more").expect("a key of HS256");
+        let key = EncodingKey::from_secret(b"a secret that no project has, 32 bytes or more").expect("a key of HS256");
         encode(&Header::new(Algorithm::HS256), &self.body, &key).expect("a token")
     }
 }
@@ -120,13 +120,13 @@ pub fn signed_with(data_directory: &Path, api_key: &str, user_key: &str) -> Toke
     }
 }
 
-/// The time in seconds since 1970, as tokens count it.
+/// The Unix time in seconds, as in tokens.
 pub fn seconds_since_epoch() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     i64::try_from(since.unwrap_or(Duration::ZERO).as_secs()).expect("a date of this age")
 }
 
-/// Makes a project beside the running node, with one key for each use.
+/// Creates a project in the catalogue of a running node, with one key per use.
 pub fn add_project(data_directory: &Path, project: &str) {
     let catalogue = catalogue(data_directory);
     catalogue.execute("INSERT INTO projects (name) VALUES (?1)", [project]).expect("a new project");
@@ -142,7 +142,7 @@ pub fn add_project(data_directory: &Path, project: &str) {
     }
 }
 
-/// Reads the id and the secret of a project's key beside the running node.
+/// Reads the id and the secret of a key from the catalogue of a running node.
 fn signing_key(data_directory: &Path, project: &str, key_use: &str) -> (String, Vec<u8>) {
     catalogue(data_directory)
         .query_row("SELECT id, secret FROM keys WHERE project = ?1 AND key_use = ?2", [project, key_use], |row| {

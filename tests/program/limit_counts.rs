@@ -1,6 +1,6 @@
-//! Each limit that a client or a backend meets is counted under its own name. What they are told is held where it belongs
-//! (`closing`, `emit`, `handshake_limits`, `register`); the limits of the system are in `system_limits` and `connection_limit`, those of
-//! queues in `closing` and `cluster_limits`.
+//! Each limit that a client or a backend reaches is counted under its name. The answers are tested in `closing`,
+//! `emit`, `handshake_limits` and `register`, the limits of the system in `system_limits` and `connection_limit`, and
+//! those of queues in `closing` and `cluster_limits`.
 
 use crate::support::client::{Client, conditional, entry};
 use crate::support::raw::{TEXT, upgrade_request};
@@ -55,7 +55,7 @@ fn registers_that_take_too_much_worker_time_close_with_4429_and_are_counted() {
         ("LIMITS__REGISTER_MILLISECONDS", "100"),
     ]);
     let mut client = RawSocket::upgrade(&node, &node.tokens());
-    // Patterns are what is costly: each is compiled, and none is like another.
+    // Patterns are expensive: each is compiled, and all are different.
     let pattern = |number: usize| json!({"text": {"$regex": format!("^(a|b|[c-z]{{1,9}}){{1,20}}{number}$")}});
     for message in 0..100 {
         let entries: Value = (0..20).map(|entry| conditional("orders", pattern(message * 20 + entry))).collect();
@@ -65,7 +65,7 @@ fn registers_that_take_too_much_worker_time_close_with_4429_and_are_counted() {
     assert_eq!(["register_milliseconds", "messages_per_second"].map(|limit| node.limit_count(limit)), [1.0, 0.0]);
 }
 
-/// Looks at every element of `a`, forty times over, in its own way.
+/// A condition that reads every element of `a` forty times. `own` makes it different from others.
 fn costly(own: usize) -> Value {
     let parts: Vec<Value> = (0..40).map(|part| json!({"a": {"$gt": own * 100 + part + 2}})).collect();
     conditional("orders", json!({"$nor": parts}))
@@ -86,10 +86,10 @@ async fn a_condition_over_its_cost_limit_gets_a_gap_after_the_notifications_of_t
     assert_eq!(client.next_notification().await.0, plain);
     let gap = json!({"type": "GAP", "response": {"eventId": costly, "reason": "CONDITION_TOO_COSTLY"}});
     assert_eq!(client.next_json().await, gap);
-    // The next emit is short: to look at it takes few steps.
-    let mut told = [client.next_notification().await.0, client.next_notification().await.0];
-    told.sort();
-    assert_eq!(told, [costly, plain]);
+    // The second emit is small, so its evaluation is cheap.
+    let mut notified = [client.next_notification().await.0, client.next_notification().await.0];
+    notified.sort();
+    assert_eq!(notified, [costly, plain]);
     assert_eq!(node.limit_count("condition_cost"), 1.0);
     assert_eq!(node.metric("carillon_gaps_total", "condition_too_costly"), 1.0);
 }
@@ -113,7 +113,7 @@ async fn expensive_conditions_get_one_gap_each_and_do_not_delay_other_sessions()
     assert_eq!(emit(&node, &tokens.api, r#"{"name":"last","eventData":0}"#).status, 200);
     assert_eq!(honest.next_notification().await.1["to"], "u1");
     for mut client in hostile {
-        let mut told = std::collections::BTreeSet::new();
+        let mut notified = std::collections::BTreeSet::new();
         loop {
             let message = client.next_json().await;
             if message["type"] == "NOTIFICATION" {
@@ -121,9 +121,9 @@ async fn expensive_conditions_get_one_gap_each_and_do_not_delay_other_sessions()
                 break;
             }
             assert_eq!(message["type"], "GAP", "{message}");
-            assert!(told.insert(message["response"]["eventId"].to_string()), "told twice");
+            assert!(notified.insert(message["response"]["eventId"].to_string()), "a second gap");
         }
-        assert_eq!(told.len(), 40);
+        assert_eq!(notified.len(), 40);
     }
     assert_eq!(node.limit_count("condition_cost"), 1.0);
 }

@@ -1,4 +1,4 @@
-//! What every catalogue must do, as one suite over the trait.
+//! The tests that every catalogue must pass.
 
 use super::{
     Algorithm, Catalogue, CatalogueError, EventDefinition, EventMode, Key, KeyMaterial, KeyUse, Project, ProjectName,
@@ -7,20 +7,20 @@ use super::{
 
 /// Runs the suite over an empty catalogue.
 pub(super) async fn assert_conforms(catalogue: &dyn Catalogue) {
-    unknown_project_is_none(catalogue).await;
-    demo_is_made_once_with_a_key_for_each_use(catalogue).await;
-    project_comes_back_as_it_was_created(catalogue).await;
-    second_project_of_a_name_is_refused_and_changes_nothing(catalogue).await;
-    key_is_added_behind_the_others_and_replaced_in_place(catalogue).await;
-    key_of_an_unknown_project_is_refused(catalogue).await;
-    key_is_revoked_and_stays_where_it_was(catalogue).await;
-    project_is_replaced_and_keeps_its_keys(catalogue).await;
-    events_come_back_as_they_were_put_each_in_its_project(catalogue).await;
-    project_is_removed_with_its_keys_and_events_and_others_stay(catalogue).await;
+    an_unknown_project_is_none(catalogue).await;
+    demo_is_created_once_with_a_key_for_each_use(catalogue).await;
+    a_created_project_is_read_unchanged(catalogue).await;
+    a_second_project_of_the_same_name_is_refused_and_changes_nothing(catalogue).await;
+    a_new_key_is_the_last_and_a_replaced_key_stays_in_place(catalogue).await;
+    a_key_of_an_unknown_project_is_refused(catalogue).await;
+    a_revoked_key_stays_in_place(catalogue).await;
+    a_replaced_project_keeps_its_keys(catalogue).await;
+    events_are_read_unchanged_from_their_own_project(catalogue).await;
+    a_project_is_removed_with_its_keys_and_events_and_others_stay(catalogue).await;
 }
 
 fn name(text: &str) -> ProjectName {
-    ProjectName::parse(text).expect("the suite's names are good")
+    ProjectName::parse(text).expect("a valid name")
 }
 
 fn key(id: &str, algorithm: Algorithm, material: KeyMaterial) -> Key {
@@ -41,11 +41,11 @@ fn shop() -> Project {
     }
 }
 
-async fn unknown_project_is_none(catalogue: &dyn Catalogue) {
+async fn an_unknown_project_is_none(catalogue: &dyn Catalogue) {
     assert_eq!(catalogue.project(&name("demo")).await.unwrap(), None);
 }
 
-async fn demo_is_made_once_with_a_key_for_each_use(catalogue: &dyn Catalogue) {
+async fn demo_is_created_once_with_a_key_for_each_use(catalogue: &dyn Catalogue) {
     assert!(catalogue.ensure_demo().await.unwrap());
     let demo = catalogue.project(&ProjectName::demo()).await.unwrap().unwrap();
     let uses: Vec<_> = demo.keys.iter().map(|key| key.key_use).collect();
@@ -55,18 +55,18 @@ async fn demo_is_made_once_with_a_key_for_each_use(catalogue: &dyn Catalogue) {
     assert_eq!(catalogue.project(&ProjectName::demo()).await.unwrap(), Some(demo));
 }
 
-async fn project_comes_back_as_it_was_created(catalogue: &dyn Catalogue) {
+async fn a_created_project_is_read_unchanged(catalogue: &dyn Catalogue) {
     catalogue.create_project(&shop()).await.unwrap();
     assert_eq!(catalogue.project(&name("shop")).await.unwrap(), Some(shop()));
 }
 
-async fn second_project_of_a_name_is_refused_and_changes_nothing(catalogue: &dyn Catalogue) {
+async fn a_second_project_of_the_same_name_is_refused_and_changes_nothing(catalogue: &dyn Catalogue) {
     let refusal = catalogue.create_project(&Project::new(name("shop"))).await.unwrap_err();
     assert!(matches!(refusal, CatalogueError::ProjectExists(taken) if taken == name("shop")));
     assert_eq!(catalogue.project(&name("shop")).await.unwrap(), Some(shop()));
 }
 
-async fn key_is_added_behind_the_others_and_replaced_in_place(catalogue: &dyn Catalogue) {
+async fn a_new_key_is_the_last_and_a_replaced_key_stays_in_place(catalogue: &dyn Catalogue) {
     let mut expected = shop();
     expected.keys.push(key("m", Algorithm::HS256, KeyMaterial::Secret(vec![1])));
     catalogue.put_key(&name("shop"), &expected.keys[2]).await.unwrap();
@@ -76,12 +76,12 @@ async fn key_is_added_behind_the_others_and_replaced_in_place(catalogue: &dyn Ca
     assert_eq!(catalogue.project(&name("shop")).await.unwrap(), Some(expected));
 }
 
-async fn key_of_an_unknown_project_is_refused(catalogue: &dyn Catalogue) {
+async fn a_key_of_an_unknown_project_is_refused(catalogue: &dyn Catalogue) {
     let refusal = catalogue.put_key(&name("nobody"), &shop().keys[0]).await.unwrap_err();
     assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
 }
 
-async fn key_is_revoked_and_stays_where_it_was(catalogue: &dyn Catalogue) {
+async fn a_revoked_key_stays_in_place(catalogue: &dyn Catalogue) {
     let mut expected = catalogue.project(&name("shop")).await.unwrap().unwrap();
     for _ in 0..2 {
         assert!(revoke_key(catalogue, &name("shop"), "a").await.unwrap());
@@ -93,7 +93,7 @@ async fn key_is_revoked_and_stays_where_it_was(catalogue: &dyn Catalogue) {
     assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
 }
 
-async fn project_is_replaced_and_keeps_its_keys(catalogue: &dyn Catalogue) {
+async fn a_replaced_project_keeps_its_keys(catalogue: &dyn Catalogue) {
     let mut expected = catalogue.project(&name("shop")).await.unwrap().unwrap();
     expected.active = false;
     expected.audience = None;
@@ -106,7 +106,7 @@ async fn project_is_replaced_and_keeps_its_keys(catalogue: &dyn Catalogue) {
     assert_eq!(catalogue.projects().await.unwrap(), [name("demo"), name("shop")]);
 }
 
-async fn events_come_back_as_they_were_put_each_in_its_project(catalogue: &dyn Catalogue) {
+async fn events_are_read_unchanged_from_their_own_project(catalogue: &dyn Catalogue) {
     let (demo, shop) = (ProjectName::demo(), name("shop"));
     let mut orders = EventDefinition::new("orders/'; DROP TABLE events \u{fc}");
     assert_eq!(catalogue.event(&shop, &orders.name).await.unwrap(), None);
@@ -128,7 +128,7 @@ async fn events_come_back_as_they_were_put_each_in_its_project(catalogue: &dyn C
     assert!(matches!(refusal, CatalogueError::ProjectUnknown(unknown) if unknown == name("nobody")));
 }
 
-async fn project_is_removed_with_its_keys_and_events_and_others_stay(catalogue: &dyn Catalogue) {
+async fn a_project_is_removed_with_its_keys_and_events_and_others_stay(catalogue: &dyn Catalogue) {
     let (demo, shop) = (ProjectName::demo(), name("shop"));
     let before = catalogue.project(&demo).await.unwrap();
     let event = EventDefinition::new("kept");

@@ -1,4 +1,4 @@
-//! The data folder and its files, readable by their owner alone: they hold secrets.
+//! The data folder and its files. Only their owner may read them, because they hold secrets.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -6,16 +6,17 @@ use std::path::Path;
 
 use super::CatalogueError;
 
-/// Opens a file of the data folder for reading and writing, makes what is missing, and takes everybody else's rights to the file.
+/// Opens a file of the data folder for reading and writing. Creates the folder and the file if they are missing, and
+/// removes the permissions of other users from the file.
 ///
-/// A folder that is there already keeps its mode: it may be somebody else's mount point.
+/// An existing folder keeps its mode, because it can be a mount point with other uses.
 pub(super) fn open_private_file(folder: &Path, name: &str) -> Result<File, CatalogueError> {
-    make_folder(folder)
-        .and_then(|()| open_owners_file(&folder.join(name)))
+    create_folder(folder)
+        .and_then(|()| open_with_owner_mode(&folder.join(name)))
         .map_err(|source| CatalogueError::Folder { folder: folder.to_path_buf(), source })
 }
 
-fn make_folder(folder: &Path) -> io::Result<()> {
+fn create_folder(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -23,7 +24,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-fn open_owners_file(path: &Path) -> io::Result<File> {
+fn open_with_owner_mode(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     #[cfg(unix)]
@@ -50,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_and_file_are_their_owners_alone() {
+    fn only_the_owner_may_read_the_folder_and_its_files() {
         let parent = tempfile::tempdir().unwrap();
         let folder = parent.path().join("a/b");
         open_private_file(&folder, "secret").unwrap();
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn file_that_others_could_read_is_closed_to_them_and_keeps_its_text() {
+    fn an_existing_file_loses_the_permissions_of_others_and_keeps_its_content() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         std::fs::write(&path, "text").unwrap();

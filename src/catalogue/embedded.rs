@@ -1,8 +1,8 @@
-//! The catalogue of a node alone: SQLite in the data folder.
+//! The catalogue of a single node: SQLite in the data folder.
 //!
-//! Write-ahead logging lets the command line read and write beside a running node; a file left by a killed process
-//! is recovered by SQLite at the next opening. One connection a process, used by one blocking thread at a time: callers
-//! wait as futures, so that a flood of lookups can't fill the runtime's blocking threads.
+//! Write-ahead logging lets the command line read and write while a node runs. SQLite recovers the file of a killed
+//! process when it is opened again. A process has one connection, which one blocking thread uses at a time. Callers
+//! wait as futures, so that many lookups cannot fill the runtime's blocking threads.
 
 mod schema;
 mod statements;
@@ -24,21 +24,20 @@ use super::data_folder::open_private_file;
 use super::{Catalogue, CatalogueError, EventDefinition, Key, KeyUse, Project, ProjectName};
 
 const FILE_NAME: &str = "carillon.sqlite3";
-/// How long a statement waits for another process's write; those are single rows and take milliseconds.
+/// How long a statement waits for another process's write. Writes are single rows and take milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Projects, keys and events in `carillon.sqlite3` of the data folder.
-///
-/// Its calls need a tokio runtime, for the blocking thread.
+/// Projects, keys and events in `carillon.sqlite3` of the data folder. Its calls need a tokio runtime for the blocking
+/// thread.
 pub struct EmbeddedCatalogue {
     connection: Arc<Mutex<Connection>>,
 }
 
 impl EmbeddedCatalogue {
-    /// Opens the folder's catalogue, and makes folder, file and tables where they are missing.
+    /// Opens the folder's catalogue, and creates folder, file and tables if they are missing.
     ///
-    /// Blocks for milliseconds, at most for seconds where another process is making the file: call it before serving.
+    /// It blocks for milliseconds, or for seconds if another process is creating the file. Call it before serving.
     pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
-        // SQLite gives its log files the mode of the main file, so making this one first is enough.
+        // SQLite gives its log files the mode of the main file.
         open_private_file(folder, FILE_NAME)?;
         let file = folder.join(FILE_NAME);
         let connection = open_connection(&file)?;
@@ -53,7 +52,7 @@ impl EmbeddedCatalogue {
         tokio::task::spawn_blocking(move || work(&mut connection)).await.map_err(|_| CatalogueError::Closing)?
     }
 
-    /// Runs `work` in a [`write_transaction`], and commits what it wrote unless it fails.
+    /// Runs `work` in a [`write_transaction`], and commits unless it fails.
     async fn with_transaction<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, CatalogueError> + Send + 'static,
@@ -72,7 +71,7 @@ impl Catalogue for EmbeddedCatalogue {
     fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>> {
         let name = name.clone();
         self.with_connection(move |connection| {
-            // One transaction: a project and its keys of the same moment.
+            // One transaction, so that the project and its keys are of the same moment.
             read_project(&connection.transaction()?, name)
         })
         .boxed()
@@ -179,7 +178,8 @@ fn open_connection(file: &Path) -> Result<Connection, CatalogueError> {
     }
 }
 
-/// A transaction that has the write lock from its start: two processes that read first and write then would each refuse the other.
+/// A transaction that has the write lock from its start. Two transactions that first read and then write would block
+/// each other.
 fn write_transaction(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }

@@ -1,16 +1,16 @@
-//! Which events a project knows: any name, or those that are defined; and what a definition allows.
+//! The events of a project: every name, or only defined ones, and the permissions of a definition.
 
 use std::str::FromStr;
 
 use super::CatalogueError;
 
-/// Which events of a project exist.
+/// Whether the events of a project must be defined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum EventMode {
-    /// Every name is an event; definitions are not read.
+    /// Every name is an event. Definitions are ignored.
     #[default]
     Open,
-    /// Only what is defined is an event.
+    /// Only defined names are events.
     Defined,
 }
 
@@ -18,7 +18,7 @@ impl EventMode {
     /// Every mode.
     pub const ALL: [EventMode; 2] = [EventMode::Open, EventMode::Defined];
 
-    /// The mode as text, as the catalogue keeps it.
+    /// The name of the mode in the catalogue.
     pub const fn as_str(self) -> &'static str {
         match self {
             EventMode::Open => "open",
@@ -34,20 +34,21 @@ impl FromStr for EventMode {
         EventMode::ALL
             .into_iter()
             .find(|mode| mode.as_str() == text)
-            .ok_or(CatalogueError::Unreadable("which events a project knows"))
+            .ok_or(CatalogueError::Unreadable("a project's mode of events"))
     }
 }
 
-/// One event of a project that knows defined ones only.
+/// An event of a project in the mode [`EventMode::Defined`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventDefinition {
-    /// 1 to 200 bytes; unique within the project.
+    /// 1 to 200 bytes, unique within the project.
     pub name: String,
-    /// An inactive definition is none.
+    /// An inactive definition counts as missing.
     pub active: bool,
-    /// The applications (`sub` of API tokens) whose clients may subscribe; `None`: all of the project.
+    /// The applications (`sub` of API tokens) whose clients may subscribe. `None` means all applications of the
+    /// project.
     pub subscribers: Option<Vec<String>>,
-    /// The applications that may emit; `None`: all of the project.
+    /// The applications that may emit. `None` means all applications of the project.
     pub emitters: Option<Vec<String>>,
 }
 

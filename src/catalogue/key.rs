@@ -1,4 +1,4 @@
-//! A project's key: what it is for, its one algorithm, its material.
+//! A project's key: its use, its algorithm and its material.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,22 +8,22 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::CatalogueError;
 
-/// Bytes of a secret that the node makes itself (RFC 7518 §3.2: at least as long as the hash of HS256).
-const MADE_SECRET_BYTES: usize = 32;
-/// Bytes behind the id of a key that the node makes: 8 characters, enough to tell a project's keys apart.
-const MADE_ID_BYTES: usize = 6;
+/// Bytes of a generated secret (RFC 7518 §3.2: at least as long as the hash of HS256).
+const RANDOM_SECRET_BYTES: usize = 32;
+/// Bytes of a generated id, which give 8 characters.
+const RANDOM_ID_BYTES: usize = 6;
 
-/// Which of the two tokens a key signs.
+/// The kind of token that a key signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyUse {
-    /// The API token: which application.
+    /// API tokens, which identify an application.
     Api,
-    /// The user token: which person.
+    /// User tokens, which identify a user.
     User,
 }
 
 impl KeyUse {
-    /// The use as text, as the catalogue keeps it.
+    /// The name of the use in the catalogue.
     pub const fn as_str(self) -> &'static str {
         match self {
             KeyUse::Api => "api",
@@ -43,7 +43,7 @@ impl FromStr for KeyUse {
     }
 }
 
-/// The one algorithm that a key signs with (RFC 7518 §3.1, RFC 8037 §3.1). There is no `none`.
+/// The algorithm of a key (RFC 7518 §3.1, RFC 8037 §3.1). Each key has exactly one. There is no `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
     HS256,
@@ -71,7 +71,7 @@ impl Algorithm {
         Algorithm::EdDSA,
     ];
 
-    /// The algorithm's name as a token's header has it.
+    /// The algorithm's name in a token's header.
     pub const fn as_str(self) -> &'static str {
         match self {
             Algorithm::HS256 => "HS256",
@@ -98,10 +98,10 @@ impl FromStr for Algorithm {
     }
 }
 
-/// What a key is made of. The private half of a key pair never comes here: only its owner has it.
+/// The material of a key. Of a key pair it is only the public key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeyMaterial {
-    /// A secret that both sides know (HS256, HS384, HS512).
+    /// A shared secret (HS256, HS384, HS512).
     Secret(Vec<u8>),
     /// A public key as PEM, `-----BEGIN PUBLIC KEY-----` (RS*, ES*, EdDSA).
     PublicPem(String),
@@ -120,7 +120,7 @@ impl fmt::Debug for KeyMaterial {
 /// A key of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// What a token's header calls `kid`; unique within the project.
+    /// The `kid` in a token's header. It is unique within the project.
     pub id: String,
     pub key_use: KeyUse,
     pub algorithm: Algorithm,
@@ -130,11 +130,11 @@ pub struct Key {
 }
 
 impl Key {
-    /// Makes an active HS256 key of 256 random bits with a short random id, which begins with a letter: a command line
-    /// would read one that begins with `-` as an option.
+    /// Generates an active HS256 key of 256 random bits with a short random id. The id begins with a letter, because a
+    /// command line would read one that begins with `-` as an option.
     pub fn random(key_use: KeyUse) -> Result<Self, CatalogueError> {
-        let mut secret = vec![0; MADE_SECRET_BYTES];
-        let mut id = [0; MADE_ID_BYTES];
+        let mut secret = vec![0; RANDOM_SECRET_BYTES];
+        let mut id = [0; RANDOM_ID_BYTES];
         getrandom::fill(&mut secret).map_err(CatalogueError::Random)?;
         getrandom::fill(&mut id).map_err(CatalogueError::Random)?;
         // The first 32 of the alphabet's 64 characters are letters (RFC 4648 §5).
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_forms_come_back() {
+    fn names_of_algorithms_and_uses_are_parsed() {
         for algorithm in Algorithm::ALL {
             assert_eq!(algorithm.as_str().parse::<Algorithm>().unwrap(), algorithm);
         }

@@ -1,8 +1,9 @@
-//! Where projects, their keys and their events live: the contract between the program and its store.
+//! The catalogue stores projects, their keys and their events. This file is the contract between the program and its
+//! store.
 //!
-//! Knows names and keys as data. It must never know a token, a signature or HTTP: what a key is used for
-//! stands in `auth`. Implementations: `embedded.rs` (SQLite in the data folder), `mongo.rs` (a MongoDB that nodes share).
-//! Every implementation runs the suite in `conformance.rs`.
+//! It treats names and keys as data and does not know tokens, signatures or HTTP: `auth` uses the keys.
+//! Implementations: `embedded.rs` (SQLite in the data folder), `mongo.rs` (a MongoDB that nodes share). Every
+//! implementation passes the suite in `conformance.rs`.
 
 #[cfg(test)]
 mod conformance;
@@ -28,65 +29,66 @@ pub use mongo::MongoCatalogue;
 pub use node_lock::NodeLock;
 pub use project::{Project, ProjectName, ProjectNameError};
 
-/// Where projects, keys and events live.
+/// A store of projects, keys and events.
 ///
-/// Asked at the door only, through the caches of `auth`: an answer may take milliseconds, but a call must
-/// never block its worker thread.
+/// It is called through the caches of `auth`, for handshakes, emits and new subscriptions. An answer may take
+/// milliseconds, but a call must never block its worker thread.
 pub trait Catalogue: Send + Sync {
-    /// Reads one project with all its keys, inactive ones too, in the order in which they were added;
-    /// `None` where there is no such project.
+    /// Reads a project with all its keys, including inactive ones, in the order in which they were added. `None` if
+    /// there is no such project.
     fn project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<Option<Project>, CatalogueError>>;
 
-    /// Adds a project with its keys, all or nothing; [`CatalogueError::ProjectExists`] where the name is taken.
+    /// Adds a project with its keys, all or nothing. [`CatalogueError::ProjectExists`] if the name is taken.
     fn create_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
-    /// Adds a key to a project, or replaces the project's key of the same id (which is how a key is switched off).
+    /// Adds a key to a project, or replaces the project's key with the same id. A key is revoked this way.
     fn put_key<'a>(&'a self, project: &'a ProjectName, key: &'a Key) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
-    /// Replaces everything of a project but its keys; [`CatalogueError::ProjectUnknown`] where there is none of its name.
+    /// Replaces a project except its keys. [`CatalogueError::ProjectUnknown`] if there is no project of this name.
     fn put_project<'a>(&'a self, project: &'a Project) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
-    /// Removes a project with its keys and events; [`CatalogueError::ProjectUnknown`] if there is no project of this name.
+    /// Removes a project with its keys and events. [`CatalogueError::ProjectUnknown`] if there is no project of this
+    /// name.
     fn remove_project<'a>(&'a self, name: &'a ProjectName) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
     /// The names of all projects, in ascending order.
     fn projects(&self) -> BoxFuture<'_, Result<Vec<ProjectName>, CatalogueError>>;
 
-    /// Reads one event of a project, an inactive one too; `None` where it is not defined.
+    /// Reads an event of a project, even if it is inactive. `None` if it is not defined.
     fn event<'a>(
         &'a self,
         project: &'a ProjectName,
         name: &'a str,
     ) -> BoxFuture<'a, Result<Option<EventDefinition>, CatalogueError>>;
 
-    /// Reads all events of a project in the order of their names' bytes; none where there is no such project.
+    /// Reads all events of a project in the byte order of their names. There are none if there is no such project.
     fn events<'a>(&'a self, project: &'a ProjectName) -> BoxFuture<'a, Result<Vec<EventDefinition>, CatalogueError>>;
 
-    /// Adds an event to a project, or replaces the project's event of the same name.
+    /// Adds an event to a project, or replaces the project's event with the same name.
     fn put_event<'a>(
         &'a self,
         project: &'a ProjectName,
         event: &'a EventDefinition,
     ) -> BoxFuture<'a, Result<(), CatalogueError>>;
 
-    /// A number that is another one after each change by another process; `None` where this catalogue has none.
+    /// A number that changes with each change by another process. `None` if this catalogue has no such number.
     fn version(&self) -> BoxFuture<'_, Result<Option<i64>, CatalogueError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// Gives an empty catalogue the project [`ProjectName::demo`] with one random HS256 key for each use.
+    /// Adds the project [`ProjectName::demo`] with one random HS256 key for each use, if the catalogue is empty.
     ///
-    /// Answers whether it was made by this call: of several callers at once, in several processes too, one makes it.
+    /// Returns whether this call added it. Of several concurrent callers, also in several processes, only one adds it.
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>>;
 
-    /// Whether the catalogue has been reached since the start. One that goes away later stays ready: what was read before
-    /// goes on serving.
+    /// Whether the catalogue has been reached since the start. If it becomes unavailable later, it stays ready, because
+    /// cached answers stay valid.
     fn is_ready(&self) -> bool {
         true
     }
 }
 
-/// Switches a key off for good; `false` where the project has no key of this id. Doing it twice is doing it once.
+/// Revokes a key. `false` if the project has no key with this id. It may be repeated.
 pub async fn revoke_key(catalogue: &dyn Catalogue, project: &ProjectName, id: &str) -> Result<bool, CatalogueError> {
     let found = catalogue.project(project).await?;
     let found = found.ok_or_else(|| CatalogueError::ProjectUnknown(project.clone()))?;
@@ -96,38 +98,38 @@ pub async fn revoke_key(catalogue: &dyn Catalogue, project: &ProjectName, id: &s
     Ok(true)
 }
 
-/// What a database driver complained of; boxed, so that this contract knows no driver.
+/// The error of a database driver, boxed, so that this contract does not depend on a driver.
 pub type DriverError = Box<dyn Error + Send + Sync>;
 
-/// Why the catalogue could not do what it was asked.
+/// Why a call of the catalogue failed.
 #[derive(Debug, Error)]
 pub enum CatalogueError {
-    /// The data folder, or the file in it, can't be made or opened.
-    #[error("data.dir: the folder {} can't be used: {source}", folder.display())]
+    /// The data folder or a file in it cannot be created or opened.
+    #[error("data.dir: the folder {} cannot be used: {source}", folder.display())]
     Folder { folder: PathBuf, source: std::io::Error },
-    /// The file is there, but is not a catalogue or can't be read.
-    #[error("the catalogue {} can't be opened: {source}", file.display())]
+    /// The file exists, but is not a catalogue or cannot be read.
+    #[error("the catalogue {} cannot be opened: {source}", file.display())]
     Opening { file: PathBuf, source: DriverError },
-    /// Another node holds the data folder.
+    /// Another node uses the data folder.
     #[error(
-        "another node runs on the data folder {}: stop it, or give this node its own data.dir",
+        "another node uses the data folder {}: stop it, or give this node its own data.dir",
         .0.display()
     )]
     FolderTaken(PathBuf),
     /// The file was written by a newer version of this program.
     #[error(
-        "the catalogue {} has version {found}, this program knows up to {known}: start the newer program",
+        "the catalogue {} has version {found}, but this program only knows versions up to {known}: start the newer program",
         file.display()
     )]
     TooNew { file: PathBuf, found: i64, known: i64 },
-    /// A project of this name exists already.
-    #[error("the project {0} exists already")]
+    /// There is already a project of this name.
+    #[error("the project {0} already exists")]
     ProjectExists(ProjectName),
-    /// The project that a key was meant for does not exist.
+    /// The project does not exist.
     #[error("there is no project {0}")]
     ProjectUnknown(ProjectName),
-    /// What was read is not what this program writes; the text says which column.
-    #[error("the catalogue holds a value that this program can't read: {0}")]
+    /// A stored value is not one that this program writes. The text names it.
+    #[error("the catalogue holds a value that this program cannot read: {0}")]
     Unreadable(&'static str),
     /// The operating system gave no random bytes for a new key.
     #[error("the operating system gave no random bytes: {0}")]
@@ -135,16 +137,16 @@ pub enum CatalogueError {
     /// The database refused or failed.
     #[error("the catalogue's database failed: {0}")]
     Database(#[source] DriverError),
-    /// The address of the database can't be one; the text says why and holds no password.
-    #[error("catalogue.mongodb.uri can't be used: {0}")]
+    /// The address of the database is malformed. The text says why and holds no password.
+    #[error("catalogue.mongodb.uri cannot be used: {0}")]
     Address(String),
-    /// The database gave no answer in this time.
-    #[error("the catalogue's database gave no answer in {} s", .0.as_secs())]
-    Silent(Duration),
+    /// The database did not answer in this time.
+    #[error("the catalogue's database did not answer in {} s", .0.as_secs())]
+    Timeout(Duration),
     /// The catalogue has not been reached since the start.
     #[error("the catalogue's database has not answered since the start")]
     NotReached,
-    /// The call was cut off because the process stops.
+    /// The call was canceled because the process stops.
     #[error("the catalogue is closing")]
     Closing,
 }

@@ -1,9 +1,9 @@
 //! The catalogue that nodes share: MongoDB.
 //!
-//! The driver is asynchronous, its connections and monitors live on the runtime of whoever connects, and every call ends
-//! in bounded time, whether the server refuses, is gone or says nothing. Nothing here needs a transaction, which a server
-//! alone does not have: a project's keys are written before the project, under an id that nobody else has, and count
-//! only once the project names that id. Whoever is killed in between leaves keys that belong to nothing.
+//! The driver is asynchronous. Its connections and monitors live on the runtime on which `connect` is called. Every
+//! call has a timeout. Transactions are not used, because a single server has none: a project's keys are written before
+//! the project, under a new id, and are valid when a project with that id exists. A process that is killed in between
+//! leaves keys that belong to no project.
 
 mod connection;
 mod documents;
@@ -18,37 +18,38 @@ use mongodb::bson::{Document, doc};
 use mongodb::{Collection, Database};
 
 use self::connection::{is_duplicate, within};
-use self::documents::{EventDocument, KeyDocument, Place, ProjectDocument};
+use self::documents::{EventDocument, KeyDocument, KeyPosition, ProjectDocument};
 use super::{Catalogue, CatalogueError, EventDefinition, Key, KeyUse, Project, ProjectName};
 use crate::settings::SecretUrl;
 
-/// The longest that a call takes: a little more than the selection of a server, of which a door waits for no more.
+/// The timeout of a call: a little longer than that of selecting a server. Handshakes and emits wait for it.
 const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How often a new key of one id meets another of the same id, written at the same moment, before it gives up.
+/// The number of retries if another process writes a document with the same unique key at the same time.
 const PUT_ATTEMPTS: usize = 3;
 
-/// Projects, keys and events in the collections of these names of a database.
+/// Projects, keys and events in the collections of these names.
 pub struct MongoCatalogue {
     database: Database,
 }
 
 impl MongoCatalogue {
-    /// Makes the catalogue's driver. No server needs to answer yet, but the name of a `mongodb+srv` address is looked up.
+    /// Creates the driver. The server does not need to answer yet, but the name of a `mongodb+srv` address is looked
+    /// up.
     ///
-    /// The driver's tasks run on the runtime that this is called on, which must live as long as the catalogue.
+    /// The driver's tasks run on the current runtime, which must live as long as the catalogue.
     ///
-    /// # Errors
-    /// [`CatalogueError::Address`] where the address can't be one, [`CatalogueError::Database`] where its name can't be
-    /// looked up now. Neither repeats a password.
+    /// # Errors [`CatalogueError::Address`] if the address is malformed, [`CatalogueError::Database`] if its name
+    /// cannot be looked up. Neither repeats a password.
     pub async fn connect(uri: &SecretUrl, database: &str) -> Result<Self, CatalogueError> {
         let client = within(CALL_TIMEOUT, connection::client(uri)).await?;
         Ok(MongoCatalogue { database: client.database(database) })
     }
 
-    /// Makes or upgrades collections, validators and indexes; answers the names of the migrations that this call applied.
+    /// Creates or upgrades collections, validators and indexes. Returns the names of the migrations that this call
+    /// applied.
     ///
-    /// May run in several processes at once, and again after any of them was killed.
+    /// It may run in several processes at once, and again after any of them was killed.
     pub async fn migrate(&self) -> Result<Vec<&'static str>, CatalogueError> {
         migrations::apply(&self.database).await
     }
@@ -65,7 +66,7 @@ impl MongoCatalogue {
         self.database.collection("events")
     }
 
-    /// The `_id` of a project that must be there.
+    /// The `_id` of a project that must exist.
     async fn project_id(&self, name: &ProjectName) -> Result<String, CatalogueError> {
         let found = self.find_project(name).await?;
         Ok(found.ok_or_else(|| CatalogueError::ProjectUnknown(name.clone()))?.id)
@@ -103,16 +104,16 @@ impl MongoCatalogue {
 
     async fn write_key(&self, project: &ProjectName, key: &Key) -> Result<(), CatalogueError> {
         let id = self.project_id(project).await?;
-        let places = self.database.collection::<Place>("keys");
+        let positions = self.database.collection::<KeyPosition>("keys");
         let named = doc! { "project": &id, "kid": &key.id };
         let mut attempts = 0..PUT_ATTEMPTS;
         loop {
-            if let Some(place) = places.find_one(named.clone()).await? {
-                let replacement = KeyDocument::new(&id, key, place.position());
+            if let Some(found) = positions.find_one(named.clone()).await? {
+                let replacement = KeyDocument::new(&id, key, found.position());
                 return Ok(self.key_documents().replace_one(named, replacement).await.map(drop)?);
             }
-            let last = places.find_one(doc! { "project": &id }).sort(doc! { "position": -1 }).await?;
-            let position = last.map_or(0, |place| place.position().saturating_add(1));
+            let last = positions.find_one(doc! { "project": &id }).sort(doc! { "position": -1 }).await?;
+            let position = last.map_or(0, |last| last.position().saturating_add(1));
             match self.key_documents().insert_one(KeyDocument::new(&id, key, position)).await {
                 Err(error) if is_duplicate(&error) && attempts.next().is_some() => {}
                 outcome => return Ok(outcome.map(drop)?),
@@ -167,14 +168,14 @@ impl MongoCatalogue {
         loop {
             let named = doc! { "project": &id, "name": &event.name };
             match self.event_documents().replace_one(named, EventDocument::new(&id, event)).upsert(true).await {
-                // Another was added at the same moment: now there is one to replace.
+                // Another process added it at the same time, so now it can be replaced.
                 Err(error) if is_duplicate(&error) && attempts.next().is_some() => {}
                 outcome => return Ok(outcome.map(drop)?),
             }
         }
     }
 
-    async fn make_demo(&self) -> Result<bool, CatalogueError> {
+    async fn create_demo(&self) -> Result<bool, CatalogueError> {
         let any = self.database.collection::<Document>("projects").find_one(doc! {}).await?;
         if any.is_some() {
             return Ok(false);
@@ -182,7 +183,7 @@ impl MongoCatalogue {
         let mut demo = Project::new(ProjectName::demo());
         demo.keys = vec![Key::random(KeyUse::Api)?, Key::random(KeyUse::User)?];
         match self.insert_project(&demo).await {
-            // Another node was a moment earlier.
+            // Another node has just created it.
             Err(CatalogueError::ProjectExists(_)) => Ok(false),
             outcome => outcome.map(|()| true),
         }
@@ -235,7 +236,7 @@ impl Catalogue for MongoCatalogue {
     }
 
     fn ensure_demo(&self) -> BoxFuture<'_, Result<bool, CatalogueError>> {
-        within(CALL_TIMEOUT, self.make_demo()).boxed()
+        within(CALL_TIMEOUT, self.create_demo()).boxed()
     }
 }
 

@@ -1,7 +1,7 @@
 //! One node per data folder: an advisory lock on `node.lock`, held for the life of the serving process.
 //!
-//! The command line reads the catalogue beside a running node and does not take it. The operating system drops the lock
-//! with the process, however that ends, so a killed node leaves nothing to clean up.
+//! The command line uses the catalogue of a running node without this lock. The operating system releases the lock when
+//! the process ends in any way, so a killed node leaves nothing to clean up.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -11,15 +11,16 @@ use super::data_folder::open_private_file;
 
 const FILE_NAME: &str = "node.lock";
 
-/// The right to serve from a data folder. Dropping it gives the folder free.
+/// The lock on a data folder. Dropping it releases the folder.
 #[derive(Debug)]
 pub struct NodeLock {
-    /// Never read: the lock lives as long as the open file.
+    /// It is never read: the lock lives as long as the open file.
     _file: File,
 }
 
 impl NodeLock {
-    /// Takes the folder (made where it is missing), or answers [`CatalogueError::FolderTaken`] at once where another node has it.
+    /// Locks the folder, which is created if it is missing. [`CatalogueError::FolderTaken`] if another node has locked
+    /// it.
     pub fn acquire(folder: &Path) -> Result<Self, CatalogueError> {
         let file = open_private_file(folder, FILE_NAME)?;
         match file.try_lock() {
@@ -35,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn second_node_on_a_folder_is_refused_by_name_until_the_first_is_gone() {
+    fn a_second_node_on_a_folder_is_refused_until_the_first_has_ended() {
         let folder = tempfile::tempdir().unwrap();
         let first = NodeLock::acquire(folder.path()).unwrap();
         let refusal = NodeLock::acquire(folder.path()).unwrap_err();
@@ -48,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn folder_that_cannot_be_made_is_named() {
+    fn the_error_names_a_folder_that_cannot_be_created() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "").unwrap();

@@ -8,39 +8,38 @@ use thiserror::Error;
 
 use super::{EventMode, Key};
 
-/// A project's name: 1 to 63 bytes, `[a-z0-9][a-z0-9_-]{0,62}`, so that it is safe in a path, a channel name and a metric.
-///
-/// Cloning it is cheap.
+/// A project's name: 1 to 63 bytes, `[a-z0-9][a-z0-9_-]{0,62}`, which is safe in a path and in a channel name. It is
+/// cheap to clone.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProjectName(Arc<str>);
 
-/// Says that a text is not a project's name.
+/// The text is not a valid name of a project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("a project's name has 1 to 63 characters: a-z, 0-9, and after the first one also `_` and `-`")]
 pub struct ProjectNameError;
 
 impl ProjectName {
-    /// The longest name in bytes: with it, `<name>` stays a valid DNS label and file name.
+    /// The longest name in bytes. It is the longest DNS label.
     pub const MAX_BYTES: usize = 63;
 
-    /// Takes a text as a name, or says what names look like.
+    /// Parses a name.
     pub fn parse(text: &str) -> Result<Self, ProjectNameError> {
         let mut bytes = text.bytes();
-        let first_is_good = bytes.next().is_some_and(is_letter_or_digit);
-        let rest_is_good = bytes.all(|byte| is_letter_or_digit(byte) || matches!(byte, b'_' | b'-'));
-        if first_is_good && rest_is_good && text.len() <= Self::MAX_BYTES {
+        let is_first_valid = bytes.next().is_some_and(is_letter_or_digit);
+        let is_rest_valid = bytes.all(|byte| is_letter_or_digit(byte) || matches!(byte, b'_' | b'-'));
+        if is_first_valid && is_rest_valid && text.len() <= Self::MAX_BYTES {
             Ok(ProjectName(Arc::from(text)))
         } else {
             Err(ProjectNameError)
         }
     }
 
-    /// The project that a first start makes.
+    /// The name of the project that a first start creates.
     pub fn demo() -> Self {
         ProjectName(Arc::from("demo"))
     }
 
-    /// The name as the broker shares it.
+    /// The name as a shared text.
     pub fn to_shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }
@@ -75,24 +74,24 @@ impl fmt::Debug for ProjectName {
     }
 }
 
-/// A tenant: what its tokens must say, and the keys that sign them.
+/// A tenant: the requirements for its tokens, and the keys that sign them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Project {
     pub name: ProjectName,
     /// The tokens of an inactive project are refused.
     pub active: bool,
-    /// What a token's `aud` must contain; `None`: it is not looked at.
+    /// The value that a token's `aud` must contain. `None` ignores `aud`.
     pub audience: Option<String>,
-    /// What a token's `iss` must be; `None`: it is not looked at.
+    /// The value that a token's `iss` must have. `None` ignores `iss`.
     pub issuer: Option<String>,
-    /// Which events there are.
+    /// Whether events must be defined.
     pub events: EventMode,
-    /// In the order in which they were added, inactive ones too.
+    /// All keys, including inactive ones, in the order in which they were added.
     pub keys: Vec<Key>,
 }
 
 impl Project {
-    /// An active project without keys that looks at neither `aud` nor `iss` and knows every event.
+    /// An active project without keys that ignores `aud` and `iss` and allows every event.
     pub fn new(name: ProjectName) -> Self {
         Project { name, active: true, audience: None, issuer: None, events: EventMode::Open, keys: Vec::new() }
     }
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn demo_is_a_good_name() {
+    fn demo_is_a_valid_name() {
         assert_eq!(ProjectName::parse("demo").unwrap(), ProjectName::demo());
     }
 }

@@ -50,9 +50,9 @@ use system::{grow_tcp_memory, log_system_limits, restore_tcp_memory};
 pub enum NodeError {
     #[error("{0}")]
     Catalogue(#[from] CatalogueError),
-    #[error("http.bind: can't listen on {address}: {source}")]
+    #[error("http.bind: cannot listen on {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
-    #[error("data.dir: can't write {file}: {source}")]
+    #[error("data.dir: cannot write {file}: {source}")]
     AddressFile { file: String, source: io::Error },
     #[error("no randomness from the system: {0}")]
     Randomness(String),

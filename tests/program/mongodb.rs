@@ -181,5 +181,5 @@ fn an_unreachable_or_impossible_mongodb_address_is_reported_in_one_line_without_
     }
     let served = Database::on("mongodb://ann:sesame@a:b:c".to_owned()).run(&["serve"]);
     assert_eq!(served.status.code(), Some(1));
-    assert!(text(&served).contains("catalogue.mongodb.uri can't be used: "), "{}", text(&served));
+    assert!(text(&served).contains("catalogue.mongodb.uri cannot be used: "), "{}", text(&served));
 }

@@ -294,7 +294,7 @@ fn command_line_errors_are_one_line() {
         (&["key", "list", "--project", "nobody"], "carillon: there is no project nobody in "),
         (&["key", "revoke", "--project", "demo", "x"], "carillon: the project demo has no key x: "),
         (&["project", "disable", "nobody"], "carillon: there is no project nobody in "),
-        (&["project", "add", "demo"], "carillon: the project demo exists already"),
+        (&["project", "add", "demo"], "carillon: the project demo already exists"),
         (
             &["key", "add", "--project", "demo", "--use", "user", "--public", "/dev/null", "--algorithm", "EdDSA"],
             "carillon: the key can't be used: ",

@@ -1,10 +1,10 @@
-//! The tables of the embedded catalogue. Steps are only ever added: a file may be of any age.
+//! The tables of the embedded catalogue. Steps are only ever added, because a file can be of any version.
 
 use rusqlite::Connection;
 
 use super::write_transaction;
 
-/// The steps that make the tables; a file's `user_version` says how many of them it has, 0 is an empty file.
+/// The steps that create the tables. A file's `user_version` is the number of its steps. An empty file has 0.
 const STEPS: [&str; 2] = [
     "
 CREATE TABLE projects (
@@ -39,18 +39,17 @@ CREATE TABLE events (
 ",
 ];
 
-/// The version that this program knows.
+/// The version of this program.
 pub(super) const VERSION: i64 = STEPS.len() as i64;
 
-/// Makes the tables that are missing, and answers the version that the file has then: a newer one than [`VERSION`] is
-/// left alone.
+/// Creates missing tables and returns the version of the file. A file with a version above [`VERSION`] is not changed.
 pub(super) fn ensure_schema(connection: &mut Connection) -> rusqlite::Result<i64> {
     let transaction = write_transaction(connection)?;
     let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
     if found >= VERSION {
         return Ok(found);
     }
-    // Nobody writes a negative version; such a file is taken for an empty one, whose first step then fails.
+    // No program writes a negative version. Such a file is treated as empty, and the first step fails.
     for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(0)) {
         transaction.execute_batch(step)?;
     }

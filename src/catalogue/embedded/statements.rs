@@ -1,4 +1,4 @@
-//! The statements of the embedded catalogue, each inside its caller's transaction.
+//! The SQL statements of the embedded catalogue. Each runs in its caller's transaction.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, params};
 
@@ -123,7 +123,7 @@ fn read_event_row(row: &Row<'_>) -> Result<EventDefinition, CatalogueError> {
     })
 }
 
-/// Applications, kept as a JSON array.
+/// Reads applications, which are stored as a JSON array.
 fn read_names(column: Option<String>) -> Result<Option<Vec<String>>, CatalogueError> {
     let read = |text: String| serde_json::from_str(&text).map_err(|_| CatalogueError::Unreadable("an event's rules"));
     column.map(read).transpose()

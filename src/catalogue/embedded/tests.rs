@@ -1,4 +1,4 @@
-//! What only a file can get wrong: killed processes, races between processes, rights, versions.
+//! Tests of the file: killed processes, races between processes, permissions, versions.
 
 use std::sync::Barrier;
 
@@ -11,13 +11,13 @@ fn open(folder: &Path) -> EmbeddedCatalogue {
 }
 
 #[tokio::test]
-async fn embedded_catalogue_conforms() {
+async fn the_embedded_catalogue_conforms() {
     let folder = tempfile::tempdir().unwrap();
     assert_conforms(&open(folder.path())).await;
 }
 
 #[tokio::test]
-async fn what_was_written_is_there_after_the_next_opening() {
+async fn written_data_is_read_after_the_file_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let first = open(folder.path());
     assert!(first.ensure_demo().await.unwrap());
@@ -28,16 +28,16 @@ async fn what_was_written_is_there_after_the_next_opening() {
     assert_eq!(second.project(&ProjectName::demo()).await.unwrap(), written);
 }
 
-/// A process killed inside a transaction leaves the main file and a write-ahead log without its commit.
+/// A process that is killed in a transaction leaves the main file and a write-ahead log without the commit.
 #[tokio::test]
-async fn file_left_by_a_killed_process_opens_with_what_was_committed() {
+async fn the_file_of_a_killed_process_has_all_committed_data() {
     let folder = tempfile::tempdir().unwrap();
     let killed = open(folder.path());
     killed.ensure_demo().await.unwrap();
     let left = tempfile::tempdir().unwrap();
     {
         let mut connection = killed.connection.lock().await;
-        // A cache of one page makes SQLite spill uncommitted pages into the log, as a long transaction does.
+        // A cache of one page makes SQLite write uncommitted pages into the log, as a long transaction does.
         connection.pragma_update(None, "cache_size", 1).unwrap();
         let transaction = write_transaction(&mut connection).unwrap();
         for number in 0..500 {
@@ -52,7 +52,7 @@ async fn file_left_by_a_killed_process_opens_with_what_was_committed() {
         }
     }
     let log = left.path().join("carillon.sqlite3-wal");
-    assert!(std::fs::metadata(log).unwrap().len() > 500_000, "nothing was spilled");
+    assert!(std::fs::metadata(log).unwrap().len() > 500_000, "the log holds no uncommitted pages");
 
     let reopened = open(left.path());
     assert!(reopened.project(&ProjectName::demo()).await.unwrap().is_some());
@@ -62,7 +62,7 @@ async fn file_left_by_a_killed_process_opens_with_what_was_committed() {
 }
 
 #[test]
-fn one_of_many_first_starts_at_once_makes_the_demo() {
+fn one_of_many_concurrent_first_starts_creates_the_demo() {
     const STARTS: usize = 8;
     let folder = tempfile::tempdir().unwrap();
     let barrier = Barrier::new(STARTS);
@@ -83,7 +83,7 @@ fn one_of_many_first_starts_at_once_makes_the_demo() {
 }
 
 #[tokio::test]
-async fn command_line_reads_and_writes_beside_a_running_node() {
+async fn the_command_line_reads_and_writes_while_a_node_runs() {
     let folder = tempfile::tempdir().unwrap();
     let _lock = NodeLock::acquire(folder.path()).unwrap();
     let node = open(folder.path());
@@ -96,7 +96,7 @@ async fn command_line_reads_and_writes_beside_a_running_node() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn every_file_of_the_catalogue_is_its_owners_alone() {
+async fn only_the_owner_may_read_the_files_of_the_catalogue() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let catalogue = open(folder.path());
@@ -111,7 +111,7 @@ async fn every_file_of_the_catalogue_is_its_owners_alone() {
 }
 
 #[test]
-fn file_of_a_newer_program_is_left_alone() {
+fn a_file_of_a_newer_program_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     drop(open(folder.path()));
     let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
@@ -122,16 +122,15 @@ fn file_of_a_newer_program_is_left_alone() {
 }
 
 #[test]
-fn file_that_is_no_database_is_named() {
+fn the_error_names_a_file_that_is_not_a_database() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(FILE_NAME), "x".repeat(5_000)).unwrap();
     let refusal = EmbeddedCatalogue::open(folder.path()).err().unwrap().to_string();
-    assert!(refusal.contains("carillon.sqlite3 can't be opened"), "{refusal}");
+    assert!(refusal.contains("carillon.sqlite3 cannot be opened"), "{refusal}");
 }
 
-/// What the first version of the program left is brought up to date, and read as it was.
 #[tokio::test]
-async fn file_of_the_first_version_is_brought_up_to_date() {
+async fn a_file_of_the_first_version_is_migrated_and_read() {
     let folder = tempfile::tempdir().unwrap();
     let connection = Connection::open(folder.path().join(FILE_NAME)).unwrap();
     connection
@@ -151,7 +150,7 @@ async fn file_of_the_first_version_is_brought_up_to_date() {
 }
 
 #[tokio::test]
-async fn a_change_by_another_process_is_another_version_and_an_own_one_is_not() {
+async fn the_version_changes_only_with_changes_by_another_process() {
     let folder = tempfile::tempdir().unwrap();
     let (node, command) = (open(folder.path()), open(folder.path()));
     let first = node.version().await.unwrap();

@@ -1,4 +1,4 @@
-//! The driver: how it is set up, how long it may take, and what its errors may say.
+//! The driver: its options, its timeouts, and the texts of its errors.
 
 use std::time::Duration;
 
@@ -9,13 +9,14 @@ use mongodb::options::{ClientOptions, ConnectionString};
 use crate::catalogue::CatalogueError;
 use crate::settings::SecretUrl;
 
-/// How long the driver looks for a server, and for a connection to one, where the address does not say: a door waits for it.
+/// How long the driver tries to select a server and to connect, unless the address sets it. Handshakes and emits wait
+/// for it.
 const SELECTION_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What MongoDB answers where a unique index refuses a document.
+/// MongoDB's error code for a document that a unique index refuses.
 const DUPLICATE_KEY: i32 = 11_000;
 
-/// Makes the client of an address.
+/// Creates the client for an address.
 pub(super) async fn client(uri: &SecretUrl) -> Result<Client, CatalogueError> {
     let mut options = ClientOptions::parse(read_address(uri)?).await?;
     options.app_name.get_or_insert_with(|| "carillon".to_owned());
@@ -24,22 +25,22 @@ pub(super) async fn client(uri: &SecretUrl) -> Result<Client, CatalogueError> {
     Ok(Client::with_options(options)?)
 }
 
-/// The driver's complaint may repeat a part of what it read: it is asked about the address without its password first.
+/// Parses the address without its password first, because the driver's error can repeat a part of the address.
 fn read_address(uri: &SecretUrl) -> Result<ConnectionString, CatalogueError> {
     ConnectionString::parse(uri.masked()).map_err(|error| CatalogueError::Address(error.to_string()))?;
     ConnectionString::parse(uri.expose())
         .map_err(|_| CatalogueError::Address("user and password must be percent-encoded".to_owned()))
 }
 
-/// Cuts `work` off after `limit`.
+/// Runs `work` with a timeout.
 pub(super) async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, CatalogueError>>,
 ) -> Result<T, CatalogueError> {
-    tokio::time::timeout(limit, work).await.unwrap_or(Err(CatalogueError::Silent(limit)))
+    tokio::time::timeout(limit, work).await.unwrap_or(Err(CatalogueError::Timeout(limit)))
 }
 
-/// Whether a unique index refused what was written.
+/// Whether a unique index refused the document.
 pub(super) fn is_duplicate(error: &Error) -> bool {
     match error.kind.as_ref() {
         ErrorKind::Write(WriteFailure::WriteError(refusal)) => refusal.code == DUPLICATE_KEY,
@@ -48,14 +49,14 @@ pub(super) fn is_duplicate(error: &Error) -> bool {
     }
 }
 
-/// Invariant: no text here repeats a document, since documents hold keys. The driver's own texts of a refused write show
-/// MongoDB's details, and those of an unreadable document the value that did not fit.
+/// Invariant: no text here repeats a document, because documents hold keys. The driver's own text of a refused write
+/// would show MongoDB's details, and that of an unreadable document the wrong value.
 impl From<Error> for CatalogueError {
     fn from(error: Error) -> Self {
         let refused = |code: i32, message: &str| CatalogueError::Database(format!("{message} (code {code})").into());
         match error.kind.as_ref() {
             ErrorKind::BsonDeserialization(_) | ErrorKind::BsonSerialization(_) | ErrorKind::Bson(_) => {
-                CatalogueError::Unreadable("a document that is not as its validator wants it")
+                CatalogueError::Unreadable("a document that its validator would refuse")
             }
             ErrorKind::Write(WriteFailure::WriteError(refusal)) => refused(refusal.code, &refusal.message),
             ErrorKind::InsertMany(failure) => match failure.write_errors.iter().flatten().next() {
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_address_is_refused_without_a_word_of_its_password() {
+    fn the_error_for_a_malformed_address_has_no_password() {
         for address in [
             "mongodb://ann:sesame@",
             "mongodb://ann:sesame@a:99999999",
@@ -84,7 +85,7 @@ mod tests {
             "mongodb://ann:sesame@a/?tls=maybe",
         ] {
             let refusal = read_address(&SecretUrl::from(address)).unwrap_err().to_string();
-            assert!(refusal.starts_with("catalogue.mongodb.uri can't be used: "), "{refusal}");
+            assert!(refusal.starts_with("catalogue.mongodb.uri cannot be used: "), "{refusal}");
             assert!(!refusal.contains("sesame"), "{address}: {refusal}");
         }
     }

@@ -1,4 +1,4 @@
-//! The documents of the catalogue, as `migrations/` describes them.
+//! The documents of the catalogue. `migrations/` has their schemas.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,7 +12,7 @@ const INACTIVE: &str = "inactive";
 /// A document of `projects`.
 #[derive(Serialize, Deserialize)]
 pub(super) struct ProjectDocument {
-    /// Made with the document and never used again: what `keys.project` names.
+    /// A new id for each project, never used again. `keys.project` refers to it.
     #[serde(rename = "_id")]
     pub id: String,
     name: String,
@@ -20,9 +20,9 @@ pub(super) struct ProjectDocument {
     audience: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     issuer: Option<String>,
-    /// Active where there is none: it came with the second migration.
+    /// A project without it is active. It was added by the second migration.
     state: Option<String>,
-    /// Open where there is none, likewise.
+    /// A project without it is open. It was added by the second migration.
     events: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl ProjectDocument {
         }
     }
 
-    /// The project, with keys that were read apart.
+    /// The project with these keys.
     pub fn into_project(self, name: ProjectName, keys: Vec<Key>) -> Result<Project, CatalogueError> {
         let active = self.state.map_or(Ok(true), |state| read_state(&state, "a project's state"))?;
         let events = self.events.map_or(Ok(EventMode::Open), |events| events.parse())?;
@@ -98,16 +98,16 @@ fn read_state(text: &str, what: &'static str) -> Result<bool, CatalogueError> {
 pub(super) struct KeyDocument {
     /// The `_id` of the project.
     project: String,
-    /// What a token's header calls `kid`.
+    /// The `kid` in a token's header.
     kid: String,
     #[serde(rename = "use")]
     key_use: String,
     algorithm: String,
     state: String,
-    /// Where the key stands among the project's; read by MongoDB alone, which sorts by it.
+    /// The position of the key in the project. Only MongoDB reads it, for sorting.
     #[serde(skip_deserializing)]
     position: i64,
-    /// In base64url without padding, as a JWK has it (RFC 7518 §6.4.1).
+    /// In base64url without padding, as in a JWK (RFC 7518 §6.4.1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -154,18 +154,18 @@ impl TryFrom<KeyDocument> for Key {
 }
 
 fn read_secret(text: &str) -> Result<Vec<u8>, CatalogueError> {
-    // The cause would name a letter of the secret.
+    // The cause would contain a character of the secret.
     URL_SAFE_NO_PAD.decode(text).map_err(|_| CatalogueError::Unreadable("a key's secret"))
 }
 
-/// Where a key stands. A shell writes numbers as it likes, so any number is read.
+/// The position of a key. MongoDB's shell can write any type of number, so all of them are read.
 #[derive(Deserialize)]
-pub(super) struct Place {
+pub(super) struct KeyPosition {
     position: Option<f64>,
 }
 
-impl Place {
-    /// The key's position; a key that was written without one is the first.
+impl KeyPosition {
+    /// The position. A key without one is the first.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "positions count keys; a conversion of another number saturates"

@@ -1,13 +1,13 @@
-//! Brings a MongoDB to what this program expects: the commands of `migrations/`, applied once, in order, and recorded.
+//! Migrates a MongoDB to the schema of this program: the commands of `migrations/` are applied in order and recorded.
 //!
-//! There is no lock, so no holder of one can die. Instead each command may run twice and beside itself, and the record of
-//! a migration (its name as `_id`) is written behind its last command: who dies in between leaves it to be done again.
-//! Invariant: what was applied is read once, before the first command, and everything else is applied in order, whatever
-//! others do meanwhile. So with several starts at once, the last command that reaches a collection is one of the newest
-//! migration, never one of a slow start that is still at an older one.
+//! There is no lock, because the holder of a lock can die. Each command may run twice and concurrently. The record of a
+//! migration (its name as `_id`) is written after its last command. If a process dies before that, the migration is
+//! applied again. Invariant: the records are read once, before the first command. All other migrations are applied in
+//! order, whatever other processes do. So if several nodes start at once, the last command on a collection is one of
+//! the newest migration, and never an older one of a slow start.
 //!
-//! Files are only ever added, since old ones may have run anywhere. A newer program's records are left alone: nodes are
-//! upgraded one at a time.
+//! Files are only ever added, because old ones may have been applied anywhere. The records of newer programs are
+//! ignored, because nodes are upgraded one at a time.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -21,13 +21,13 @@ use serde::Deserialize;
 use super::connection::{is_duplicate, within};
 use crate::catalogue::CatalogueError;
 
-/// The collection of the records.
+/// The collection of records.
 const RECORDS: &str = "migrations";
 
-/// The longest that one command may take: building an index over a catalogue of millions of keys.
+/// The timeout of a command. Building an index over millions of keys takes long.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What MongoDB answers where a collection that is to be made is there already.
+/// MongoDB's error code for creating a collection that exists.
 const NAMESPACE_EXISTS: i32 = 48;
 
 struct Migration {
@@ -46,11 +46,11 @@ const MIGRATIONS: [Migration; 2] = [
     },
 ];
 
-/// What a file of `migrations/` holds.
+/// The content of a file of `migrations/`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Script {
-    /// Database commands, the command's name first.
+    /// Database commands. The first member of each is its name.
     commands: Vec<Document>,
 }
 
@@ -61,7 +61,7 @@ impl Migration {
     }
 }
 
-/// Applies what is not recorded yet, and answers the names of what this call applied.
+/// Applies the migrations that are not recorded, and returns their names.
 pub(super) async fn apply(database: &Database) -> Result<Vec<&'static str>, CatalogueError> {
     let recorded = within(COMMAND_TIMEOUT, recorded(database)).await?;
     let mut applied = Vec::new();
@@ -100,7 +100,7 @@ fn is_namespace_exists(kind: &ErrorKind) -> bool {
 async fn record(database: &Database, name: &str) -> Result<(), CatalogueError> {
     let record = doc! { "_id": name, "applied_at": DateTime::now(), "program": env!("CARGO_PKG_VERSION") };
     match database.collection(RECORDS).insert_one(record).await {
-        // Another start applied it at the same moment.
+        // Another node applied it at the same time.
         Err(error) if is_duplicate(&error) => Ok(()),
         outcome => Ok(outcome.map(drop)?),
     }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_file_is_listed_in_order_and_holds_commands() {
+    fn every_file_is_listed_in_order_and_has_commands() {
         let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations"))
             .unwrap()
             .map(|file| file.unwrap().file_name().into_string().unwrap())
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_keeps_its_name_in_front_and_its_operators() {
+    fn a_command_begins_with_its_name_and_keeps_its_operators() {
         let commands = MIGRATIONS[0].commands();
         assert_eq!(commands[0], doc! { "create": "projects" });
         assert_eq!(commands[1].keys().next().unwrap(), "collMod");

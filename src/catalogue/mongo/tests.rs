@@ -1,7 +1,7 @@
-//! What several nodes do to one MongoDB at once, and what half a write leaves.
+//! Tests with a MongoDB: several nodes at once, and interrupted writes.
 //!
-//! They need a server: `CARILLON_TEST_MONGODB_URI` names it (`tests/run` starts one), and without it they pass unrun.
-//! Each has a database of its own, dropped at its end.
+//! They need a server, whose address is in `CARILLON_TEST_MONGODB_URI` (`tests/run` starts one). Without it they pass
+//! without running. Each test has its own database and drops it at the end.
 
 use futures::future::join_all;
 
@@ -11,7 +11,7 @@ use crate::catalogue::{Algorithm, KeyMaterial};
 
 const SERVER: &str = "CARILLON_TEST_MONGODB_URI";
 
-/// Runs a test on a database of its own, which it names to the test.
+/// Runs a test with its own database, whose address and name it passes to the test.
 async fn with_database<F: Future<Output = ()>>(test: impl FnOnce(SecretUrl, String) -> F) {
     let Ok(uri) = std::env::var(SERVER) else {
         eprintln!("not run: {SERVER} names no MongoDB");
@@ -19,7 +19,7 @@ async fn with_database<F: Future<Output = ()>>(test: impl FnOnce(SecretUrl, Stri
     };
     let uri = SecretUrl::from(uri.as_str());
     let name = format!("carillon_test_{}", ObjectId::new().to_hex());
-    // The database of a test that fails stays, to be looked at.
+    // A failed test keeps its database for inspection.
     test(uri.clone(), name.clone()).await;
     open(&uri, &name).await.database.drop().await.unwrap();
 }
@@ -33,7 +33,7 @@ async fn count(catalogue: &MongoCatalogue, collection: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn mongo_catalogue_conforms() {
+async fn the_mongo_catalogue_conforms() {
     with_database(async |uri, name| {
         let catalogue = open(&uri, &name).await;
         catalogue.migrate().await.unwrap();
@@ -55,7 +55,7 @@ async fn migrations_are_applied_once_and_recorded() {
 }
 
 #[tokio::test]
-async fn migrations_run_again_where_a_start_was_killed_before_their_record() {
+async fn migrations_run_again_if_a_start_was_killed_before_their_record() {
     with_database(async |uri, name| {
         let catalogue = open(&uri, &name).await;
         catalogue.migrate().await.unwrap();
@@ -68,7 +68,7 @@ async fn migrations_run_again_where_a_start_was_killed_before_their_record() {
 }
 
 #[tokio::test]
-async fn one_of_many_first_starts_at_once_makes_the_demo() {
+async fn one_of_many_concurrent_first_starts_creates_the_demo() {
     with_database(async |uri, name| {
         let starts = (0..8).map(async |_| {
             let catalogue = open(&uri, &name).await;
@@ -85,7 +85,7 @@ async fn one_of_many_first_starts_at_once_makes_the_demo() {
 }
 
 #[tokio::test]
-async fn keys_of_a_project_whose_maker_was_killed_belong_to_nobody() {
+async fn keys_of_an_interrupted_creation_belong_to_no_project() {
     with_database(async |uri, name| {
         let catalogue = open(&uri, &name).await;
         catalogue.migrate().await.unwrap();
@@ -99,7 +99,7 @@ async fn keys_of_a_project_whose_maker_was_killed_belong_to_nobody() {
 }
 
 #[tokio::test]
-async fn one_key_written_by_many_at_once_is_there_once() {
+async fn a_key_written_by_many_at_once_is_stored_once() {
     with_database(async |uri, name| {
         let catalogue = open(&uri, &name).await;
         catalogue.migrate().await.unwrap();
@@ -120,12 +120,12 @@ async fn one_key_written_by_many_at_once_is_there_once() {
 }
 
 #[tokio::test]
-async fn a_document_that_can_not_be_read_is_no_leak_of_its_secret() {
+async fn the_error_for_an_unreadable_document_has_no_secret() {
     with_database(async |uri, name| {
         let catalogue = open(&uri, &name).await;
         catalogue.ensure_demo().await.unwrap();
         let id = catalogue.find_project(&ProjectName::demo()).await.unwrap().unwrap().id;
-        // Not migrated, so that no validator refuses it.
+        // The database is not migrated, so that no validator refuses the document.
         let wrong = doc! {
             "project": id, "kid": "x", "use": "api", "algorithm": "HS256", "state": "active", "secret": "open sesame",
         };
@@ -137,9 +137,9 @@ async fn a_document_that_can_not_be_read_is_no_leak_of_its_secret() {
     .await;
 }
 
-/// A port that was free a moment ago refuses, and a listener that never accepts says nothing.
+/// A port that was just free refuses connections. A listener that never accepts does not answer.
 #[tokio::test]
-async fn a_server_that_refuses_or_says_nothing_is_an_error_in_bounded_time() {
+async fn a_server_that_refuses_or_does_not_answer_is_an_error_in_bounded_time() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for address in [free, silent.local_addr().unwrap()] {
@@ -147,7 +147,7 @@ async fn a_server_that_refuses_or_says_nothing_is_an_error_in_bounded_time() {
         let catalogue = open(&uri, "carillon").await;
         let start = std::time::Instant::now();
         let refusal = catalogue.project(&ProjectName::demo()).await.unwrap_err();
-        assert!(matches!(refusal, CatalogueError::Database(_) | CatalogueError::Silent(_)), "{refusal}");
+        assert!(matches!(refusal, CatalogueError::Database(_) | CatalogueError::Timeout(_)), "{refusal}");
         assert!(start.elapsed() < CALL_TIMEOUT * 2, "{:?}", start.elapsed());
     }
 }

@@ -1,7 +1,7 @@
 //! An echo server on the broker's own hub, sessions and frames, for the Autobahn cases.
 //!
-//! `cargo run --release -p carillon-actors --example echo -- 127.0.0.1:9001`. Prints the address once it listens. What it lacks of
-//! a broker is the broker: no tokens, no registry, and a handshake that trusts its peer.
+//! `cargo run --release -p carillon-actors --example echo -- 127.0.0.1:9001` prints the address once it listens. It has
+//! no tokens, no registry, and a handshake without checks.
 
 use actix::{Actor, Addr, Context, Handler, System};
 use actors::counters::{CountedSession, Counters};
@@ -36,7 +36,7 @@ async fn serve(address: String) -> io::Result<()> {
     let settings = SessionSettings {
         handlers: SessionHandlers { on_open: |_, _| {}, on_message: echo },
         node: "echo".into(),
-        // A ping of ours in the middle of a case would be an event that the case does not expect.
+        // The cases do not expect pings of the server.
         ping_seconds: 0,
         close_seconds: 5,
         send_buffer_bytes: 4 * MESSAGE_BYTES,
@@ -49,7 +49,7 @@ async fn serve(address: String) -> io::Result<()> {
     };
     let counters = Arc::new(Counters::default());
     let context = SessionContext::new(settings, counters.clone());
-    let hub = SessionHub::new(0, context, Nobody.start().recipient(), Rc::new(Nobody)).start();
+    let hub = SessionHub::new(0, context, Unused.start().recipient(), Rc::new(Unused)).start();
     let listener = TcpListener::bind(address).await?;
     println!("{}", listener.local_addr()?);
     loop {
@@ -100,27 +100,27 @@ async fn shake_hands(mut socket: TcpStream, connection_slot: ConnectionSlot, hub
         socket,
         head: answer.into(),
         early,
-        outcome: HandshakeOutcome::Accepted(Grant::nobody()),
+        outcome: HandshakeOutcome::Accepted(Grant::none()),
         identity: None,
         connection_slot,
     });
     Ok(())
 }
 
-/// Stands where the registry and the keeper of keys would: the echo has nothing to ask either.
-struct Nobody;
+/// A registry and an authorizer that the echo server does not use.
+struct Unused;
 
-impl Actor for Nobody {
+impl Actor for Unused {
     type Context = Context<Self>;
 }
 
-impl Handler<Requests> for Nobody {
+impl Handler<Requests> for Unused {
     type Result = ();
 
     fn handle(&mut self, _: Requests, _: &mut Context<Self>) {}
 }
 
-impl Authorizer for Nobody {
+impl Authorizer for Unused {
     fn verify_tokens(&self, _: RefreshRequest) -> LocalBoxFuture<'static, RefreshResult> {
         Box::pin(ready(Err(ErrorBody::new(ErrorCode::TokenInvalid, "an echo has no tokens"))))
     }

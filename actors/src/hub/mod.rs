@@ -25,7 +25,7 @@ use crate::protocol::codes::CloseCode;
 use crate::protocol::messages::ErrorBody;
 use crate::session::life_log::{ClientIdentity, ClosedBy};
 use crate::session::{
-    Close, ConnectionSlot, Feed, Grant, Open, RefreshRequest, RefreshResult, Session, SessionContext,
+    Close, ConnectionSlot, EarlyBytes, Grant, Open, RefreshRequest, RefreshResult, Session, SessionContext,
 };
 use actix::prelude::*;
 use bytes::{Bytes, BytesMut};
@@ -157,7 +157,7 @@ impl SessionHub {
         Session: Handler<M>,
     {
         let Some(found) = self.sessions.find(session) else { return false };
-        self.ctx.begin();
+        self.ctx.prepare();
         found.handle(message, &mut self.ctx);
         if self.ctx.state() != ActorState::Running {
             self.end(session);
@@ -181,7 +181,7 @@ impl SessionHub {
         }
         let (grant, refusal) = match outcome {
             HandshakeOutcome::Accepted(grant) => (grant, None),
-            HandshakeOutcome::Refused(reason) => (Grant::nobody(), Some(reason)),
+            HandshakeOutcome::Refused(reason) => (Grant::none(), Some(reason)),
         };
         let session = self.sessions.insert(|reference| Session::new(reference, socket, grant, connection_slot, now));
         if let Some(identity) = identity {
@@ -190,7 +190,7 @@ impl SessionHub {
         self.with(session, Open { head, refusal });
         self.ctx.expiring.push(session);
         if !early.is_empty() {
-            self.with(session, Feed(&mut early));
+            self.with(session, EarlyBytes(&mut early));
         }
     }
 }

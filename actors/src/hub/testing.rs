@@ -81,7 +81,7 @@ impl HubUnderTest {
                 socket,
                 head,
                 early,
-                outcome: HandshakeOutcome::Accepted(Grant::nobody()),
+                outcome: HandshakeOutcome::Accepted(Grant::none()),
                 identity: None,
                 connection_slot,
             },

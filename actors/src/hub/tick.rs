@@ -59,7 +59,7 @@ impl SessionHub {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         while let Some(session) = self.expiry.pop_due(now) {
             let Some(found) = self.sessions.find(session) else { continue };
-            let expires_at = found.note_end();
+            let expires_at = found.schedule_expiry();
             if expires_at > now {
                 self.expiry.insert(expires_at, session);
             } else {

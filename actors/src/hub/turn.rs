@@ -4,7 +4,7 @@
 use super::SessionHub;
 use super::messages::Requests;
 use super::poller::Readiness;
-use crate::session::{Flush, ReadOn, Readable, TokensVerified};
+use crate::session::{ContinueReading, Flush, Readable, TokensVerified};
 use actix::fut::ActorFuture;
 use actix::prelude::*;
 use std::future::Future as _;
@@ -96,7 +96,7 @@ impl SessionHub {
 
     fn on_unread(&mut self) {
         for session in std::mem::take(&mut self.ctx.unread) {
-            self.with(session, ReadOn);
+            self.with(session, ContinueReading);
         }
     }
 
@@ -126,7 +126,7 @@ impl SessionHub {
         }
         for session in self.ctx.expiring.drain(..) {
             if let Some(found) = self.sessions.find(session) {
-                self.expiry.insert(found.note_end(), session);
+                self.expiry.insert(found.schedule_expiry(), session);
             }
         }
         self.ctx.counters.notifications.add(std::mem::take(&mut self.ctx.notifications));

@@ -1,5 +1,5 @@
-//! What a session may use while its hub has it work: the hub's clock, settings and scratch, and lists of what the hub
-//! is to do after the turn. One context serves all sessions of a worker, one after the other.
+//! The context of a session's handlers: the hub's clock, settings and scratch buffer, and lists of what the hub does
+//! after the turn. One context serves all sessions of a worker in turn.
 
 use super::life_log::ClientIdentity;
 use super::outbox::Released;
@@ -15,47 +15,46 @@ use bytes::Bytes;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Bytes read from a socket at once, shared by all sessions of a worker.
+/// Size of the read buffer, which all sessions of a worker share.
 const SCRATCH_BYTES: usize = 64 * 1024;
 
-/// Outboxes kept for the next turn: as many as a usual turn writes to.
+/// Maximum number of spare outboxes: as many as a usual turn writes to.
 const SPARE_OUTBOXES: usize = 256;
 
-/// What a session says when it opens and how it answers messages. The broker's is `on_open` and `on_client_message`;
-/// the echo example has its own.
+/// The handlers of sessions. The broker uses `on_open` and `on_client_message`. The echo example has its own.
 #[derive(Clone, Copy)]
 pub struct SessionHandlers {
     pub on_open: fn(&mut Session, &mut SessionContext),
-    /// Called with text and binary messages only.
+    /// Called for text and binary messages only.
     pub on_message: fn(&mut Session, Event<'_>, &mut SessionContext),
 }
 
-/// How the sessions of a node behave.
+/// The settings of a node's sessions.
 #[derive(Clone)]
 pub struct SessionSettings {
     pub handlers: SessionHandlers,
-    /// The node's name, as clients are told.
+    /// The node's name, as clients see it.
     pub node: Arc<str>,
-    /// Seconds from ping to ping; 0: none, and silent peers stay.
+    /// Interval of pings. With 0 there are none, and silent peers are not closed.
     pub ping_seconds: u32,
-    /// How long a peer has to answer our close frame.
+    /// Maximum time for the peer's answer to our close frame.
     pub close_seconds: u32,
-    /// Bytes of memory that the unsent frames of one session may hold. One emit may exceed it.
+    /// Maximum memory of the unsent frames of a session. One emit may exceed it.
     pub send_buffer_bytes: usize,
-    /// Bytes that all sessions of the node together may hold of emits that exceed `send_buffer_bytes`.
+    /// Maximum memory of emits that exceed `send_buffer_bytes`, for all sessions of the node together.
     pub burst_bytes: usize,
-    /// How long a socket may take nothing while frames wait for it.
+    /// Maximum time without progress while frames wait for the socket.
     pub write_timeout_seconds: u32,
-    /// Bytes of one message of a client.
+    /// Maximum size of a client's message.
     pub message_bytes: usize,
     pub messages_per_second: u32,
-    /// Milliseconds of a processor that one session's REGISTERs may take in a second.
+    /// Maximum processor time of a session's REGISTERs per second.
     pub register_milliseconds: u32,
-    /// Subscriptions of one session.
+    /// Maximum number of subscriptions of a session.
     pub subscriptions: usize,
 }
 
-/// New tokens for a session, to be checked by who knows keys. Not `Debug`: it holds tokens.
+/// New tokens of a session, for the authorizer. Not `Debug`, because it holds tokens.
 pub struct RefreshRequest {
     pub session: SessionRef,
     pub guid: Option<Box<str>>,
@@ -65,14 +64,14 @@ pub struct RefreshRequest {
     pub user_token: Option<Box<str>>,
 }
 
-/// What new tokens are good for, those that were given.
+/// The grants of the new tokens, for each token that was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Refreshed {
     pub api: Option<ApiGrant>,
     pub user: Option<UserGrant>,
 }
 
-/// The verdict over a [`RefreshRequest`].
+/// The result of a [`RefreshRequest`].
 pub type RefreshResult = Result<Refreshed, ErrorBody>;
 
 /// See the module.
@@ -82,26 +81,26 @@ pub struct SessionContext {
     pub now: u32,
     pub settings: SessionSettings,
     pub counters: Arc<Counters>,
-    /// For the registry, after the turn.
+    /// Requests for the registry, sent after the turn.
     pub requests: Vec<Request>,
-    /// For the keeper of keys, after the turn.
+    /// Requests for the authorizer, sent after the turn.
     pub refreshes: Vec<RefreshRequest>,
-    /// Sessions whose end in time may have moved forward.
+    /// Sessions that may expire earlier than before.
     pub(crate) expiring: Vec<SessionRef>,
-    /// Slots with something to write, in the order in which they came to have it.
+    /// Slots with output, in the order in which they got it.
     pub(crate) dirty: VecDeque<u32>,
-    /// Sessions that said goodbye in this turn, and for how many seconds the peer is waited for.
+    /// Sessions that started to close in this turn, and how many seconds the hub waits for the peer.
     pub(crate) closing: Vec<(SessionRef, u32)>,
-    /// Sessions whose sockets took not everything, and when the hub checks whether they took more since.
+    /// Sessions with unsent frames, and when the hub checks their progress.
     pub(crate) write_deadlines: Vec<(SessionRef, u32)>,
-    /// Sessions with more to read than their turn allows, each once.
+    /// Sessions with more to read than one turn allows, each once.
     pub(crate) unread: Vec<SessionRef>,
-    /// The clients of the sessions that began while their lines are logged. Empty otherwise.
+    /// The clients of sessions that began while the lines of sessions are logged. Otherwise empty.
     pub(crate) identities: HashMap<SessionRef, Box<ClientIdentity>>,
     /// Notifications written in this turn.
     pub(crate) notifications: u64,
     pub(crate) scratch: Box<[u8]>,
-    #[expect(clippy::vec_box, reason = "sessions hold boxes: a spare one moves in without an allocation")]
+    #[expect(clippy::vec_box, reason = "sessions hold boxes, and a spare one is reused without an allocation")]
     pub(crate) spare_outboxes: Vec<Box<Outbox>>,
     pub(crate) ping_frame: Bytes,
 }
@@ -129,8 +128,8 @@ impl SessionContext {
         }
     }
 
-    /// Makes the context ready for the next session.
-    pub(crate) fn begin(&mut self) {
+    /// Prepares the context for the next session.
+    pub(crate) fn prepare(&mut self) {
         self.state = ActorState::Running;
     }
 
@@ -140,7 +139,7 @@ impl SessionContext {
         }
     }
 
-    /// Counts what left an outbox.
+    /// Subtracts bytes that left an outbox from the counters.
     pub(crate) fn account(&self, released: Released) {
         self.counters.session_queue_bytes.subtract(released.wire_bytes as u64);
         if released.burst_bytes > 0 {

@@ -1,19 +1,19 @@
-//! What the tokens of a session were good for, as far as it must be remembered: enough to compare, nothing to leak.
+//! What the tokens of a session allow. Users and keys are fingerprints: they can be compared, and nothing can leak.
 
 use crate::fingerprint::{Fingerprint, Fingerprint64};
 use std::sync::Arc;
 
-/// What the tokens of a session say.
+/// What both tokens of a session allow.
 #[derive(Clone, Debug)]
 pub struct Grant {
     pub project: Arc<str>,
-    /// The user, as a fingerprint of (project, `sub`): enough to compare, nothing to leak.
+    /// The user, as a fingerprint of (project, `sub`).
     pub user: Fingerprint,
     pub api: ApiGrant,
     pub user_token: UserGrant,
 }
 
-/// What an API token is good for.
+/// What an API token allows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApiGrant {
     /// The application that it names.
@@ -24,7 +24,7 @@ pub struct ApiGrant {
     pub expires_at: Option<u64>,
 }
 
-/// What a user token is good for.
+/// What a user token allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserGrant {
     /// The key that signed it.
@@ -34,13 +34,13 @@ pub struct UserGrant {
 }
 
 impl Grant {
-    /// What refused tokens are good for: being told so.
-    pub fn nobody() -> Grant {
+    /// The grant of a session whose tokens were refused.
+    pub fn none() -> Grant {
         let user_token = UserGrant { key: Fingerprint64::default(), expires_at: u64::MAX };
         Grant { project: "".into(), user: Fingerprint::default(), api: ApiGrant::default(), user_token }
     }
 
-    /// When the session ends: the earlier end of its two tokens, in Unix seconds.
+    /// When the session expires: the earlier expiry of its two tokens, in Unix seconds.
     pub fn expires_at(&self) -> u64 {
         self.api.expires_at.map_or(self.user_token.expires_at, |api| api.min(self.user_token.expires_at))
     }

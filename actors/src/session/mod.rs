@@ -1,8 +1,8 @@
-//! One client's WebSocket: its protocol state, its subscriptions' ids, what it could not write yet.
+//! One client's WebSocket: its protocol state, the ids of its subscriptions, and its unsent frames.
 //!
-//! A [`Session`] is an actor whose context lives on the stack: the hub of its worker calls its handlers, so that an
-//! idle session has no task, mailbox, timer or buffer. It never knows the bus, the catalogue, Redis or HTTP. Messages
-//! of a client are answered in `on_client_message.rs`; what could not be written waits in `outbox.rs`.
+//! A [`Session`] is an actor whose context is shared: the hub of its worker calls its handlers. So an idle session has
+//! no task, mailbox, timer or buffer. It does not know the bus, the catalogue, Redis or HTTP. `on_client_message.rs`
+//! answers the client's messages, and `outbox.rs` holds the unsent frames.
 
 mod context;
 mod grant;
@@ -19,7 +19,7 @@ mod subscriptions;
 pub use context::{RefreshRequest, RefreshResult, Refreshed, SessionContext, SessionHandlers, SessionSettings};
 pub use grant::{ApiGrant, Grant, UserGrant};
 pub use on_client_message::{on_client_message, on_open};
-pub(crate) use on_readable::{Feed, ReadOn, Readable};
+pub(crate) use on_readable::{ContinueReading, EarlyBytes, Readable};
 pub(crate) use on_registry_answer::{
     Refused, RegisterAnswered, Subscribed, TokensVerified, Unsubscribed, release_orphans,
 };
@@ -38,11 +38,11 @@ use request::Request;
 use std::any::Any;
 use subscriptions::Subscriptions;
 
-/// What stands for an end without a close frame (RFC 6455 §7.1.5).
+/// The code of an end without a close frame (RFC 6455 §7.1.5). It is never sent.
 const ABNORMAL_CLOSE: u16 = 1006;
 
-/// What a session holds of the node, given back when it ends: its count, and limit_slots under limits where there are
-/// any.
+/// A session's share of the node's limits, released when it is dropped: its count, and its permits for the limits of
+/// users and addresses, if they are set.
 pub struct ConnectionSlot {
     pub counted: CountedSession,
     pub limit_slots: Option<Box<dyn Any + Send>>,
@@ -51,11 +51,11 @@ pub struct ConnectionSlot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// We said goodbye and wait for the peer's (RFC 6455 §7.1.2).
+    /// We sent a close frame and wait for the peer's (RFC 6455 §7.1.2).
     AwaitingClose,
-    /// We said goodbye to a peer that can't be followed any more: what it sends is dropped until it hangs up.
+    /// We sent a close frame after a violation. Everything that the peer sends is discarded until it disconnects.
     Discarding,
-    /// Both said goodbye: the connection ends with the last byte written.
+    /// Both sides sent a close frame. The connection ends after the last byte is written.
     Finishing,
 }
 
@@ -64,24 +64,24 @@ pub struct Session {
     reference: SessionRef,
     socket: TcpStream,
     phase: Phase,
-    ending: Option<CloseCause>,
+    close_cause: Option<CloseCause>,
     reader: FrameReader,
     outbox: Option<Box<Outbox>>,
     subscriptions: Subscriptions,
     grant: Grant,
-    /// When the hub's expiry queue looks at this session, in Unix seconds.
+    /// When the hub's expiry queue checks this session, in Unix seconds.
     due_at: u64,
-    /// The hub's clock when something last came.
-    last_heard: u32,
+    /// When bytes were last received, by the hub's clock.
+    last_received: u32,
     window_started: u32,
     messages_in_window: u32,
-    /// Time of a processor that REGISTERs took in the window, in microseconds.
+    /// Processor time of the REGISTERs in the window, in microseconds.
     register_time: u32,
-    /// Whether its tokens were refused.
+    /// Whether its tokens were refused at the handshake.
     is_unauthenticated: bool,
-    /// Whether the hub has it on its list of sessions with more to read.
-    is_unread: bool,
-    /// Whether the hub has it on its list of sessions with a write timeout.
+    /// Whether it is on the hub's list of sessions with more to read.
+    has_unread: bool,
+    /// Whether it is on the hub's list of write deadlines.
     has_write_deadline: bool,
     _connection_slot: ConnectionSlot,
 }
@@ -95,16 +95,16 @@ impl Actor for Session {
             let released = outbox.release();
             ctx.account(released);
         }
-        if self.ending.is_none() {
+        if self.close_cause.is_none() {
             self.log_close(ABNORMAL_CLOSE, "the connection ended without a close frame", &ClosedBy::Peer, ctx);
         }
         ctx.identities.remove(&self.reference);
-        ctx.counters.count_close(self.ending.unwrap_or(CloseCause::Abrupt));
+        ctx.counters.count_close(self.close_cause.unwrap_or(CloseCause::Abrupt));
         self.limit_linger(ctx.settings.close_seconds);
     }
 }
 
-/// The first thing that a session says: what is left of the handshake, then a greeting or why it is refused.
+/// Starts the session: sends the rest of the handshake, then a greeting or the reason of a refusal.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Open {
@@ -117,13 +117,13 @@ pub struct Open {
 #[rtype(result = "()")]
 pub struct Deliver {
     pub frames: OutgoingFrame,
-    /// How many of them are notifications.
+    /// The number of notifications in them.
     pub notifications: u32,
     /// The number of the publication.
     pub publication: u64,
 }
 
-/// Asks for a sign of life, and ends a session that gave none.
+/// Sends a ping if it is due, and closes a session whose peer is silent.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct CheckLiveness {
@@ -138,7 +138,7 @@ pub struct Close {
     pub by: ClosedBy,
 }
 
-/// Says why its tokens are not good any more, then goodbye with 4401.
+/// Sends the reason why its tokens are no longer valid, then closes with 4401.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Revoke(pub Bytes);
@@ -156,40 +156,40 @@ impl Session {
             reference,
             socket,
             phase: Phase::Open,
-            ending: None,
+            close_cause: None,
             reader: FrameReader::default(),
             outbox: None,
             subscriptions: Subscriptions::default(),
             grant,
             due_at: u64::MAX,
-            last_heard: now,
+            last_received: now,
             window_started: now,
             messages_in_window: 0,
             register_time: 0,
             is_unauthenticated: false,
-            is_unread: false,
+            has_unread: false,
             has_write_deadline: false,
             _connection_slot: connection_slot,
         }
     }
 
-    /// Who this is.
+    /// The session's address in the node.
     pub fn reference(&self) -> SessionRef {
         self.reference
     }
 
-    /// Whether no close frame was sent or received yet.
+    /// Whether no close frame was sent or received.
     pub fn is_open(&self) -> bool {
         self.phase == Phase::Open
     }
 
-    /// What its tokens said.
+    /// The grant of its tokens.
     pub fn grant(&self) -> &Grant {
         &self.grant
     }
 
-    /// When the session ends, in Unix seconds; the caller has its expiry queue look again then.
-    pub fn note_end(&mut self) -> u64 {
+    /// Returns when the session expires, in Unix seconds. The caller checks the session then.
+    pub fn schedule_expiry(&mut self) -> u64 {
         self.due_at = self.grant.expires_at();
         self.due_at
     }
@@ -214,13 +214,13 @@ impl Session {
             | CloseCode::SilentTooLong => Phase::AwaitingClose,
             _ => Phase::Discarding,
         };
-        self.ending = Some(CloseCause::Code(code));
+        self.close_cause = Some(CloseCause::Code(code));
         self.log_close(code.as_u16(), code.reason(), &by, ctx);
         self.release_subscriptions(ctx);
         self.push(frame::close_frame(code.as_u16(), code.reason()), ctx);
-        // A stranger holds a connection_slot of the node no longer than it takes to read why it was refused.
-        let patience = ctx.settings.close_seconds;
-        ctx.closing.push((self.reference, if self.is_unauthenticated { patience.min(1) } else { patience }));
+        // A client without valid tokens keeps its connection slot only for the time to read the reason.
+        let seconds = ctx.settings.close_seconds;
+        ctx.closing.push((self.reference, if self.is_unauthenticated { seconds.min(1) } else { seconds }));
     }
 
     fn release_subscriptions(&mut self, ctx: &mut SessionContext) {
@@ -264,7 +264,7 @@ impl Handler<CheckLiveness> for Session {
         if self.phase != Phase::Open {
             return;
         }
-        let silent_seconds = ctx.now.saturating_sub(self.last_heard);
+        let silent_seconds = ctx.now.saturating_sub(self.last_received);
         // Two and a half intervals, rounded up.
         if silent_seconds >= (ctx.settings.ping_seconds * 5).div_ceil(2) {
             self.close(CloseCode::SilentTooLong, ClosedBy::Silence, ctx);

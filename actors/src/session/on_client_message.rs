@@ -1,4 +1,4 @@
-//! How a client's messages are answered: REGISTER, UNREGISTER, REFRESH (docs/protocol.md §4).
+//! Answers the messages of a client: REGISTER, UNREGISTER, REFRESH (docs/protocol.md §4).
 
 use super::life_log::ClosedBy;
 use super::request::{self, PendingAnswer, Registration};
@@ -13,9 +13,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::time::Duration;
 
-const TOO_MANY: &str = "the session has as many subscriptions as the node allows: unregister some";
+const SUBSCRIPTIONS_FULL: &str = "the session has as many subscriptions as the node allows: unregister some";
 
-/// Says CONNECTED.
+/// Sends CONNECTED.
 pub fn on_open(session: &mut Session, ctx: &mut SessionContext) {
     session.log_connected(ctx);
     let session_id = session.reference.public_id(&ctx.settings.node);
@@ -45,15 +45,15 @@ pub fn on_client_message(session: &mut Session, message: Event<'_>, ctx: &mut Se
     }
 }
 
-/// What this thread has had of a processor. Not what a clock on the wall shows: on a busy machine a client would be
-/// charged for what others do.
+/// The processor time of this thread. With wall-clock time, a client on a busy machine would pay for the work of
+/// others.
 fn processor_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
-    // Never negative: it counts from the thread's start.
+    // It is never negative, because it counts from the start of the thread.
     Duration::try_from(time).unwrap_or_default()
 }
 
-/// What REGISTERs may take of a worker is bounded for each session: patterns are costly to compile, refused ones too.
+/// Limits the processor time of REGISTERs per session: patterns are expensive to compile, even refused ones.
 fn charge(session: &mut Session, spent: Duration, ctx: &mut SessionContext) {
     session.register_time = session.register_time.saturating_add(u32::try_from(spent.as_micros()).unwrap_or(u32::MAX));
     if session.register_time > ctx.settings.register_milliseconds.saturating_mul(1_000) {
@@ -63,10 +63,10 @@ fn charge(session: &mut Session, spent: Duration, ctx: &mut SessionContext) {
 }
 
 fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ctx: &mut SessionContext) {
-    // More entries than can ever be good are refused whole: the answer stays as bounded as the question.
+    // A message with more entries than a session may ever have is refused as a whole, so the answer stays small.
     if entries.len() > ctx.settings.subscriptions {
         ctx.counters.count_limit(Limit::Subscriptions);
-        let error = ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY);
+        let error = ErrorBody::new(ErrorCode::TooManySubscriptions, SUBSCRIPTIONS_FULL);
         session.log_refused_message("REGISTER", error.code, ctx);
         return session.queue_json(&messages::refused_lists("REGISTER", guid, &error), ctx);
     }
@@ -82,21 +82,23 @@ fn register(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ct
             Some(id) => request::add_entry(&mut registration, entry, id),
             None => {
                 ctx.counters.count_limit(Limit::Subscriptions);
-                registration.answer.refuse(entry.get(), &ErrorBody::new(ErrorCode::TooManySubscriptions, TOO_MANY));
+                registration
+                    .answer
+                    .refuse(entry.get(), &ErrorBody::new(ErrorCode::TooManySubscriptions, SUBSCRIPTIONS_FULL));
             }
         }
     }
     if registration.specs.is_empty() {
         session.answer_register(registration.answer, &[], ctx);
     } else {
-        session.subscriptions.depart(registration.specs.len());
+        session.subscriptions.note_pending(registration.specs.len());
         ctx.requests.push(Request::Subscribe(registration));
     }
 }
 
 fn unregister(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], ctx: &mut SessionContext) {
     if entries.len() > ctx.settings.subscriptions {
-        let error = ErrorBody::new(ErrorCode::NotRegistered, "a session never has so many subscriptions");
+        let error = ErrorBody::new(ErrorCode::NotRegistered, "a session never has that many subscriptions");
         session.log_refused_message("UNREGISTER", error.code, ctx);
         return session.queue_json(&messages::refused_lists("UNREGISTER", guid, &error), ctx);
     }
@@ -117,7 +119,7 @@ fn unregister(session: &mut Session, guid: Option<&str>, entries: &[&RawValue], 
     if ids.is_empty() {
         session.answer_unregister(&answer, ctx);
     } else {
-        // Answered by the registry, behind everything that it has told already.
+        // The registry answers, after everything that it sent before.
         ctx.requests.push(Request::Unsubscribe { session: session.reference, ids, answer: Some(Box::new(answer)) });
     }
 }
@@ -132,7 +134,7 @@ pub(super) fn read_event_id(entry: &str) -> Option<EventId> {
     let named: Named<'_> = messages::read_object(entry)?;
     let text = messages::read_string(named.event_id)?;
     let id: u32 = text.parse().ok()?;
-    // One spelling an id: "+7" and "007" name nothing.
+    // An id has one spelling: "+7" and "007" are not ids.
     (id.to_string() == text).then_some(EventId(id))
 }
 
@@ -172,15 +174,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_other_threads_do_in_the_meantime_is_not_charged() {
+    fn the_work_of_other_threads_is_not_charged() {
         let start = processor_time();
         let others = std::thread::spawn(|| while processor_time() < Duration::from_millis(50) {});
-        others.join().expect("it ends by itself");
+        others.join().expect("the thread ends by itself");
         assert!(processor_time().saturating_sub(start) < Duration::from_millis(40));
     }
 
     #[test]
-    fn what_this_thread_does_is_charged() {
+    fn the_work_of_this_thread_is_charged() {
         let start = processor_time();
         while processor_time() == start {}
     }

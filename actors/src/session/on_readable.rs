@@ -1,4 +1,4 @@
-//! What a session does with bytes that came: read them, make events of them, hand on the messages.
+//! Reads bytes from the socket, parses them into events, and passes messages to the handler.
 
 use super::life_log::ClosedBy;
 use super::{Phase, Session, SessionContext};
@@ -10,28 +10,29 @@ use bytes::Bytes;
 use std::io::{self, Read as _};
 use std::ops::ControlFlow;
 
-/// Reads of one session in one turn of its hub: a flood waits for the others' turn.
-const READS_A_TURN: usize = 4;
+/// Maximum number of reads of one session per turn of its hub. A flood waits for the other sessions.
+const READS_PER_TURN: usize = 4;
 
-/// A close frame without a code (RFC 6455 §5.5.1): the answer to one without.
+/// A close frame without a code (RFC 6455 §5.5.1). It answers a close frame without a code.
 const EMPTY_CLOSE: &[u8] = &[0x88, 0];
 
-/// The socket can be read, and whether the peer has ended its side.
+/// The socket is readable.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Readable {
+    /// Whether the peer closed its side.
     pub is_read_closed: bool,
 }
 
-/// The turn has come for what an earlier one left unread.
+/// Reads what an earlier turn left in the socket.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub struct ReadOn;
+pub struct ContinueReading;
 
-/// Bytes that came before the session had its socket.
-pub struct Feed<'a>(pub &'a mut [u8]);
+/// Bytes that arrived before the session had its socket.
+pub struct EarlyBytes<'a>(pub &'a mut [u8]);
 
-impl Message for Feed<'_> {
+impl Message for EarlyBytes<'_> {
     type Result = ();
 }
 
@@ -39,26 +40,26 @@ impl Handler<Readable> for Session {
     type Result = ();
 
     fn handle(&mut self, message: Readable, ctx: &mut SessionContext) {
-        if !self.is_unread {
+        if !self.has_unread {
             self.read(message.is_read_closed, ctx);
         }
     }
 }
 
-impl Handler<ReadOn> for Session {
+impl Handler<ContinueReading> for Session {
     type Result = ();
 
-    fn handle(&mut self, _: ReadOn, ctx: &mut SessionContext) {
-        self.is_unread = false;
-        // Until the socket is empty: what its readiness said is of an earlier turn.
+    fn handle(&mut self, _: ContinueReading, ctx: &mut SessionContext) {
+        self.has_unread = false;
+        // Read until the socket is empty, because its readiness was reported in an earlier turn.
         self.read(true, ctx);
     }
 }
 
-impl Handler<Feed<'_>> for Session {
+impl Handler<EarlyBytes<'_>> for Session {
     type Result = ();
 
-    fn handle(&mut self, message: Feed<'_>, ctx: &mut SessionContext) {
+    fn handle(&mut self, message: EarlyBytes<'_>, ctx: &mut SessionContext) {
         self.on_bytes(message.0, ctx);
     }
 }
@@ -66,7 +67,7 @@ impl Handler<Feed<'_>> for Session {
 impl Session {
     fn read(&mut self, is_read_closed: bool, ctx: &mut SessionContext) {
         let mut scratch = std::mem::take(&mut ctx.scratch);
-        for _ in 0..READS_A_TURN {
+        for _ in 0..READS_PER_TURN {
             match self.socket.read(&mut scratch) {
                 Ok(0) => {
                     ctx.stop();
@@ -74,7 +75,7 @@ impl Session {
                 }
                 Ok(count) => {
                     self.on_bytes(&mut scratch[..count], ctx);
-                    // A short read has emptied the socket (epoll(7), question 9), unless its end is still to be read.
+                    // A short read empties the socket (epoll(7), question 9), unless the end is still to be read.
                     if ctx.state() != ActorState::Running || (count < scratch.len() && !is_read_closed) {
                         ctx.scratch = scratch;
                         return;
@@ -92,14 +93,14 @@ impl Session {
             }
         }
         ctx.scratch = scratch;
-        if ctx.state() == ActorState::Running && !self.is_unread {
-            self.is_unread = true;
+        if ctx.state() == ActorState::Running && !self.has_unread {
+            self.has_unread = true;
             ctx.unread.push(self.reference);
         }
     }
 
     fn on_bytes(&mut self, bytes: &mut [u8], ctx: &mut SessionContext) {
-        self.last_heard = ctx.now;
+        self.last_received = ctx.now;
         if self.phase == Phase::Discarding {
             return;
         }
@@ -115,7 +116,7 @@ impl Session {
             };
             match self.phase {
                 Phase::Open => self.close(error.close_code(), by, ctx),
-                // The peer lost the thread after our goodbye: there is no other one to wait for.
+                // The peer broke the protocol after our close frame, so its close frame will not come.
                 _ => self.enter(Phase::Discarding, ctx),
             }
         }
@@ -149,7 +150,7 @@ impl Session {
         if self.phase == Phase::Open {
             let code = close.map_or(CloseCode::Normal.as_u16(), |close| close.code);
             let ours = CloseCode::ALL.into_iter().find(|ours| ours.as_u16() == code);
-            self.ending = Some(ours.map_or(CloseCause::OtherCode, CloseCause::Code));
+            self.close_cause = Some(ours.map_or(CloseCause::OtherCode, CloseCause::Code));
             self.log_close(code, "", &ClosedBy::Peer, ctx);
             self.release_subscriptions(ctx);
             self.phase = Phase::Finishing;

@@ -1,4 +1,4 @@
-//! What a session does when the registry or the keeper of keys has answered.
+//! Handles the answers of the registry and of the authorizer.
 
 use super::context::RefreshResult;
 use super::request::{PendingAnswer, SubscribeResult};
@@ -7,7 +7,7 @@ use super::{Phase, Session, SessionContext};
 use crate::protocol::messages;
 use actix::prelude::*;
 
-/// The registry has taken the specs of a REGISTER.
+/// The registry's answer to a REGISTER.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Subscribed {
@@ -15,22 +15,22 @@ pub struct Subscribed {
     pub answer: PendingAnswer,
 }
 
-/// So many specs of a REGISTER were refused before the registry saw them.
+/// The number of entries of a REGISTER that the authorizer refused.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Refused(pub usize);
 
-/// A REGISTER of which nothing is left to ask is answered.
+/// The answer to a REGISTER whose entries were all refused by the authorizer.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct RegisterAnswered(pub PendingAnswer);
 
-/// The registry has let subscriptions go.
+/// The registry has removed subscriptions.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Unsubscribed(pub PendingUnregister);
 
-/// New tokens were judged.
+/// The authorizer's answer to a REFRESH.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct TokensVerified {
@@ -42,7 +42,7 @@ impl Handler<Subscribed> for Session {
     type Result = ();
 
     fn handle(&mut self, message: Subscribed, ctx: &mut SessionContext) {
-        self.subscriptions.arrive(message.results.len());
+        self.subscriptions.note_answered(message.results.len());
         for (event, result) in message.answer.event_ids().zip(&message.results) {
             if let Ok(id) = result {
                 self.subscriptions.insert(event, *id);
@@ -51,7 +51,7 @@ impl Handler<Subscribed> for Session {
         if self.phase == Phase::Open {
             self.answer_register(message.answer, &message.results, ctx);
         } else {
-            // The goodbye came first: what the registry has just taken must not outlive it.
+            // The session is closing, so it gives up its new subscriptions too.
             self.release_subscriptions(ctx);
         }
     }
@@ -61,7 +61,7 @@ impl Handler<Refused> for Session {
     type Result = ();
 
     fn handle(&mut self, message: Refused, _: &mut SessionContext) {
-        self.subscriptions.arrive(message.0);
+        self.subscriptions.note_answered(message.0);
     }
 }
 
@@ -124,7 +124,7 @@ impl Session {
     }
 }
 
-/// What the hub does for a session that is gone: whatever the registry took for it is let go.
+/// Removes the new subscriptions of a session that no longer exists. The hub calls this.
 pub fn release_orphans(session: crate::ids::SessionRef, results: &[SubscribeResult], ctx: &mut SessionContext) {
     let ids: Vec<_> = results.iter().filter_map(|result| result.as_ref().ok().copied()).collect();
     if !ids.is_empty() {

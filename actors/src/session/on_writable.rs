@@ -10,7 +10,7 @@ use actix::prelude::*;
 use bytes::Bytes;
 use std::net::Shutdown;
 
-/// Writes what waits, as far as the socket takes it.
+/// Writes queued frames until the socket accepts no more.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Flush;
@@ -23,7 +23,7 @@ impl Handler<Flush> for Session {
     }
 }
 
-/// Closes the session if its socket has taken nothing for `write_timeout_seconds`.
+/// Closes the session if its socket accepted nothing for `write_timeout_seconds`.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct CheckWriteProgress;
@@ -74,8 +74,8 @@ impl Session {
         }
     }
 
-    /// The backlog is past the session's bound. The frames of one emit may exceed it, within the node's bound for all
-    /// such bursts. Anything more closes the session.
+    /// The backlog exceeds the session's bound. The frames of one emit may do so, within the node's bound for all such
+    /// bursts. Anything more closes the session.
     fn limit_backlog(&mut self, publication: Option<u64>, ctx: &mut SessionContext) {
         let bound = ctx.settings.send_buffer_bytes;
         if !self.has_blocked_socket() && !self.is_past(bound, ctx) {
@@ -145,7 +145,7 @@ impl Session {
     pub(super) fn on_all_written(&mut self, ctx: &mut SessionContext) {
         match self.phase {
             Phase::Open | Phase::AwaitingClose => {}
-            // The peer reads our close frame before it learns that nobody listens: no reset destroys it.
+            // The peer reads our close frame before the end of the stream. A reset would destroy the frame.
             Phase::Discarding => drop(self.socket.shutdown(Shutdown::Write)),
             Phase::Finishing => ctx.stop(),
         }

@@ -1,13 +1,13 @@
-//! The frames that a session could not write yet, in order. It counts the memory that they hold: event data that
-//! several frames of one emit share is counted once.
+//! The unsent frames of a session, in order. The outbox counts their memory. Event data that several frames of an emit
+//! share is counted once.
 
 use crate::protocol::frame::OutgoingFrame;
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Write};
 
-/// The most that one `writev` takes together; the kernel's own bound (IOV_MAX) is 1,024.
-const SLICES_A_WRITE: usize = 64;
+/// Maximum number of slices in one `writev`. The kernel's bound (IOV_MAX) is 1,024.
+const SLICES_PER_WRITE: usize = 64;
 
 /// A part of a frame, or several whole frames.
 struct Piece {
@@ -31,7 +31,7 @@ struct PublicationBytes {
     bytes: usize,
 }
 
-/// Frames that wait. Exists on the heap only while something waits. The hub keeps spare ones.
+/// The unsent frames of a session. It is allocated only while there are some, and the hub keeps spare ones.
 #[derive(Default)]
 pub struct Outbox {
     queue: VecDeque<Piece>,
@@ -44,12 +44,12 @@ pub struct Outbox {
     latest: Option<PublicationBytes>,
     /// The publication that was allowed to exceed the session's bound.
     burst: Option<PublicationBytes>,
-    /// When the outbox began to fill, or the socket last took something, by the hub's clock.
+    /// When the outbox began to fill, or the socket last accepted bytes, by the hub's clock.
     progress_at: u32,
-    /// Whether the socket took no more at the last attempt.
+    /// Whether the socket accepted no more at the last attempt.
     is_blocked: bool,
-    /// Whether a frame is written in part. It must be finished before anything else is written.
-    is_torn: bool,
+    /// Whether a frame is partly written. It must be finished before anything else is written.
+    has_partial_frame: bool,
 }
 
 /// Result of a flush.
@@ -60,11 +60,11 @@ pub struct Flushed {
     pub notifications: u64,
 }
 
-/// What leaves an outbox without being written.
+/// Bytes that leave an outbox without being written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Released {
     pub wire_bytes: usize,
-    /// Bytes of the burst that the node need not count any longer.
+    /// Bytes of the burst, which the node no longer counts.
     pub burst_bytes: usize,
 }
 
@@ -152,39 +152,39 @@ impl Outbox {
         self.queue.is_empty()
     }
 
-    /// Whether the socket took no more at the last attempt.
+    /// Whether the socket accepted no more at the last attempt.
     pub fn is_blocked(&self) -> bool {
         self.is_blocked
     }
 
-    /// When the socket last took something, by the hub's clock.
+    /// When the socket last accepted bytes, by the hub's clock.
     pub fn progress_at(&self) -> u32 {
         self.progress_at
     }
 
-    /// Notes that the socket took something, or that the outbox begins to fill.
+    /// Records that the socket accepted bytes, or that the outbox begins to fill.
     pub fn note_progress(&mut self, now: u32) {
         self.progress_at = now;
     }
 
-    /// Makes an empty outbox ready for another session. Returns whether it is worth keeping: a long queue leaves long
-    /// lists behind.
+    /// Prepares an empty outbox for another session. Returns whether it is worth keeping: after a long queue its
+    /// buffers are large.
     pub fn recycle(&mut self) -> bool {
         (self.latest, self.is_blocked) = (None, false);
-        self.queue.capacity() <= SLICES_A_WRITE && self.shared.capacity() <= SLICES_A_WRITE
+        self.queue.capacity() <= SLICES_PER_WRITE && self.shared.capacity() <= SLICES_PER_WRITE
     }
 
     /// Drops everything.
     pub fn release(&mut self) -> Released {
-        self.is_torn = false;
+        self.has_partial_frame = false;
         self.discard()
     }
 
-    /// Drops everything but the rest of a frame that is written in part.
+    /// Drops everything except the rest of a partly written frame.
     pub fn discard(&mut self) -> Released {
         let before = self.wire_bytes;
         let is_end = |piece: &Piece| piece.ends_frame;
-        let kept = if self.is_torn { self.queue.iter().position(is_end).map_or(0, |end| end + 1) } else { 0 };
+        let kept = if self.has_partial_frame { self.queue.iter().position(is_end).map_or(0, |end| end + 1) } else { 0 };
         let pieces: Vec<Piece> = self.queue.drain(..).take(kept).collect();
         (self.wire_bytes, self.own_bytes, self.shared_bytes) = (0, 0, 0);
         self.shared.clear();
@@ -199,15 +199,15 @@ impl Outbox {
         Released { wire_bytes: before - self.wire_bytes, burst_bytes }
     }
 
-    /// Writes until nothing waits or the socket takes no more. An error means that the connection is gone; `flushed`
-    /// says what went out before it too.
+    /// Writes until the outbox is empty or the socket accepts no more. An error means that the connection is broken.
+    /// `flushed` also counts what was written before the error.
     pub fn flush(&mut self, mut socket: impl Write, flushed: &mut Flushed) -> io::Result<()> {
         self.is_blocked = false;
         while let Some(first) = self.queue.front() {
             let result = if self.queue.len() == 1 {
                 socket.write(&first.bytes)
             } else {
-                let mut slices = [IoSlice::new(&[]); SLICES_A_WRITE];
+                let mut slices = [IoSlice::new(&[]); SLICES_PER_WRITE];
                 let mut count = 0;
                 for (slice, piece) in slices.iter_mut().zip(&self.queue) {
                     *slice = IoSlice::new(&piece.bytes);
@@ -236,7 +236,7 @@ impl Outbox {
             if written < first.bytes.len() {
                 first.bytes.advance(written);
                 self.own_bytes -= if first.is_shared { 0 } else { written };
-                self.is_torn |= written > 0;
+                self.has_partial_frame |= written > 0;
                 return;
             }
             let Piece { bytes, notifications, ends_frame, is_shared } =
@@ -247,7 +247,7 @@ impl Outbox {
                 self.release_shared();
             }
             flushed.notifications += u64::from(notifications);
-            self.is_torn = !ends_frame;
+            self.has_partial_frame = !ends_frame;
         }
     }
 
@@ -267,14 +267,14 @@ mod tests {
     use super::*;
     use crate::protocol::frame::SharedData;
 
-    /// Takes `room` bytes, then blocks or breaks.
-    struct Narrow {
-        taken: Vec<u8>,
+    /// Accepts `room` bytes, then blocks or breaks.
+    struct LimitedSocket {
+        written: Vec<u8>,
         room: usize,
         is_broken: bool,
     }
 
-    impl Write for &mut Narrow {
+    impl Write for &mut LimitedSocket {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             if self.room == 0 && self.is_broken {
                 return Err(io::ErrorKind::ConnectionReset.into());
@@ -283,7 +283,7 @@ mod tests {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             let count = bytes.len().min(self.room);
-            self.taken.extend_from_slice(&bytes[..count]);
+            self.written.extend_from_slice(&bytes[..count]);
             self.room -= count;
             Ok(count)
         }
@@ -294,29 +294,29 @@ mod tests {
     }
 
     #[test]
-    fn frames_go_out_in_order_across_blocked_writes() {
+    fn frames_are_written_in_order_across_blocked_writes() {
         let mut outbox = Outbox::default();
         outbox.push(Bytes::from_static(b"abc").into(), 1, None);
         outbox.push(Bytes::from_static(b"de").into(), 0, None);
         outbox.push(Bytes::from_static(b"f").into(), 1, None);
-        let mut socket = Narrow { taken: Vec::new(), room: 2, is_broken: false };
+        let mut socket = LimitedSocket { written: Vec::new(), room: 2, is_broken: false };
         let mut flushed = Flushed::default();
         outbox.flush(&mut socket, &mut flushed).expect("open");
         assert_eq!(flushed, Flushed { bytes: 2, notifications: 0 });
         socket.room = 100;
         outbox.flush(&mut socket, &mut flushed).expect("open");
         assert_eq!(flushed, Flushed { bytes: 6, notifications: 2 });
-        assert_eq!(socket.taken, b"abcdef");
+        assert_eq!(socket.written, b"abcdef");
         assert!(outbox.is_empty());
         assert_eq!(outbox.wire_bytes(), 0);
     }
 
     #[test]
-    fn what_went_out_before_the_connection_broke_is_counted() {
+    fn bytes_that_were_written_before_the_connection_broke_are_counted() {
         let mut outbox = Outbox::default();
         outbox.push(Bytes::from_static(b"abc").into(), 1, None);
         outbox.push(Bytes::from_static(b"de").into(), 1, None);
-        let mut socket = Narrow { taken: Vec::new(), room: 4, is_broken: true };
+        let mut socket = LimitedSocket { written: Vec::new(), room: 4, is_broken: true };
         let mut flushed = Flushed::default();
         assert!(outbox.flush(&mut socket, &mut flushed).is_err());
         assert_eq!(flushed, Flushed { bytes: 4, notifications: 1 });
@@ -324,11 +324,11 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_half_out_survives_a_discard() {
+    fn a_partly_written_frame_survives_a_discard() {
         let mut outbox = Outbox::default();
         outbox.push(Bytes::from_static(b"abc").into(), 1, None);
         outbox.push(Bytes::from_static(b"de").into(), 1, None);
-        let mut socket = Narrow { taken: Vec::new(), room: 1, is_broken: false };
+        let mut socket = LimitedSocket { written: Vec::new(), room: 1, is_broken: false };
         outbox.flush(&mut socket, &mut Flushed::default()).expect("open");
         assert_eq!(outbox.discard().wire_bytes, 2);
         assert_eq!(outbox.wire_bytes(), 2);
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_data_is_counted_once_and_until_its_last_frame_is_written() {
+    fn shared_data_is_counted_once_until_its_last_frame_is_written() {
         let (data, other) = (Bytes::from(vec![b'x'; 1_000]), Bytes::from(vec![b'y'; 1_000]));
         let entries = 3 * size_of::<Piece>();
         let mut outbox = Outbox::default();
@@ -350,20 +350,20 @@ mod tests {
         outbox.push(sharing(b"b", &data), 1, Some(1));
         outbox.push(sharing(b"c", &other), 1, Some(2));
         assert_eq!((outbox.wire_bytes(), outbox.memory()), (3_006, 2_006 + 3 * entries));
-        let mut socket = Narrow { taken: Vec::new(), room: 1_500, is_broken: false };
+        let mut socket = LimitedSocket { written: Vec::new(), room: 1_500, is_broken: false };
         let mut flushed = Flushed::default();
         outbox.flush(&mut socket, &mut flushed).expect("open");
         assert_eq!((flushed.notifications, outbox.shared_bytes), (1, 2_000));
         socket.room = 600;
         outbox.flush(&mut socket, &mut flushed).expect("open");
         assert_eq!((flushed.notifications, outbox.shared_bytes), (2, 1_000));
-        // The third frame is written in part: its rest survives.
+        // The third frame is partly written, so its rest survives.
         assert_eq!(outbox.discard(), Released::default());
         socket.room = 10_000;
         outbox.flush(&mut socket, &mut flushed).expect("open");
         assert_eq!((outbox.wire_bytes(), outbox.memory(), flushed.notifications), (0, 0, 3));
         let expected = [b"a", &data[..], b"}b", &data, b"}c", &other, b"}"].concat();
-        assert!(socket.taken == expected);
+        assert!(socket.written == expected);
     }
 
     #[test]
@@ -379,7 +379,7 @@ mod tests {
         outbox.push(frame(), 1, Some(2));
         assert_eq!(outbox.extend_burst(2), None, "the first publication is not written yet");
         assert_eq!(outbox.memory_without_burst(), memory / 5);
-        let mut socket = Narrow { taken: Vec::new(), room: 550, is_broken: false };
+        let mut socket = LimitedSocket { written: Vec::new(), room: 550, is_broken: false };
         outbox.flush(&mut socket, &mut Flushed::default()).expect("open");
         assert_eq!(outbox.shrink_burst(200), memory);
         assert_eq!(outbox.release(), Released { wire_bytes: 50, burst_bytes: 0 });

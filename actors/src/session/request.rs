@@ -1,4 +1,4 @@
-//! A REGISTER on its way: each entry read and judged alone, then kept until the registry has answered.
+//! A REGISTER that waits for its answer. Each entry is parsed and checked alone.
 
 use super::on_client_message::read_event_id;
 use crate::condition::selection::Selection;
@@ -11,10 +11,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 
-/// The longest event name, in bytes.
+/// Maximum length of an event name, in bytes.
 pub const EVENT_NAME_BYTES: usize = 200;
 
-/// The longest `epoch` of a `recover`, in bytes.
+/// Maximum length of the `epoch` of a `recover`, in bytes.
 const EPOCH_BYTES: usize = 64;
 
 /// What one valid entry subscribes to.
@@ -25,7 +25,7 @@ pub struct SubscriptionSpec {
     pub delivery: Delivery,
 }
 
-/// How a match is told. Equal deliveries of one emit are one frame.
+/// How a match is delivered. Equal deliveries of an emit share one frame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Delivery {
     pub event_id: EventId,
@@ -33,11 +33,11 @@ pub struct Delivery {
     pub with_data: bool,
 }
 
-/// What a session asks the registry.
+/// A request of a session to the registry.
 #[derive(Debug)]
 pub enum Request {
     Subscribe(Registration),
-    /// Removes subscriptions. `answer` is set when the client waits for one.
+    /// Removes subscriptions. `answer` is set if the client waits for it.
     Unsubscribe {
         session: SessionRef,
         ids: Vec<SubscriptionId>,
@@ -65,7 +65,7 @@ impl PendingUnregister {
     }
 }
 
-/// The good entries of a REGISTER, with all that its answer needs.
+/// The valid entries of a REGISTER, and its pending answer.
 #[derive(Debug)]
 pub struct Registration {
     pub session: SessionRef,
@@ -74,7 +74,7 @@ pub struct Registration {
     pub answer: PendingAnswer,
 }
 
-/// The answer to a REGISTER, but for what the registry says.
+/// The answer to a REGISTER, without the results of the registry.
 #[derive(Debug)]
 pub struct PendingAnswer {
     pub guid: Option<Box<str>>,
@@ -85,12 +85,11 @@ pub struct PendingAnswer {
     refused: Vec<ErrorCode>,
 }
 
-/// What became of one spec: the id that the session keeps, or why the registry could not take it.
+/// The registry's result for one spec: the subscription's id, or the reason why it was refused.
 pub type SubscribeResult = Result<SubscriptionId, ErrorCode>;
 
 impl Registration {
-    /// Takes out the specs whose verdict is a refusal, and answers how many they were. There is one verdict for each
-    /// spec.
+    /// Removes the specs that were refused, and returns their number. There is one verdict for each spec.
     pub fn refuse(&mut self, verdicts: Vec<Result<(), ErrorBody>>) -> usize {
         let before = self.specs.len();
         let specs = std::mem::take(&mut self.specs).into_iter().zip(std::mem::take(&mut self.answer.entries));
@@ -119,7 +118,7 @@ impl PendingAnswer {
         self.invalid.push(messages::extend_entry(entry, &messages::error_member(error)));
     }
 
-    /// The event ids of the good entries, in order.
+    /// The event ids of the valid entries, in order.
     pub fn event_ids(&self) -> impl Iterator<Item = EventId> + '_ {
         self.entries.iter().map(|(_, id, _)| *id)
     }
@@ -140,13 +139,13 @@ impl PendingAnswer {
         (accepted, refused)
     }
 
-    /// Writes the answer; `results` are those of the good entries, in order.
+    /// Writes the answer. `results` are those of the valid entries, in order.
     pub fn write(mut self, results: &[SubscribeResult]) -> Vec<u8> {
         let mut valid = Vec::with_capacity(self.entries.len());
         for ((entry, id, recovers), result) in self.entries.iter().zip(results) {
             match result {
                 Ok(_) => {
-                    // No event keeps history: nothing can be replayed, and the client is told so.
+                    // Events have no history, so nothing is replayed. The answer says so.
                     let recovered = if *recovers { r#","recovered":false,"replayed":0"# } else { "" };
                     valid.push(messages::extend_entry(entry, &format!(r#""eventId":"{id}"{recovered}"#)));
                 }
@@ -184,7 +183,7 @@ struct ConditionField<'a> {
     criteria: Option<&'a RawValue>,
 }
 
-/// Adds one entry of a REGISTER to `registration`, under `id`; an entry that is no good is refused in the answer.
+/// Adds an entry of a REGISTER to `registration`, under `id`. An invalid entry is refused in the answer.
 pub fn add_entry(registration: &mut Registration, raw: &RawValue, id: EventId) {
     match read_entry(raw, id) {
         Ok((spec, recovers)) => {
@@ -235,15 +234,15 @@ fn refused_name(entry: &str, code: ErrorCode) -> String {
     }
 }
 
-/// What an event may be called, as a sentence.
+/// The rule of event names, for error messages.
 pub const EVENT_NAME_RULE: &str = "an event's name must be 1 to 200 bytes of printable text";
 
-/// Whether an event may be called so: 1 to 200 bytes, no control characters.
+/// Whether the name is valid for an event: 1 to 200 bytes, no control characters.
 pub fn is_event_name(name: &str) -> bool {
     (1..=EVENT_NAME_BYTES).contains(&name.len()) && !name.chars().any(char::is_control)
 }
 
-/// A field that is there; `null` counts as absent.
+/// The field, unless it is absent or `null`.
 fn present(raw: Option<&RawValue>) -> Option<&RawValue> {
     raw.filter(|raw| raw.get() != "null")
 }

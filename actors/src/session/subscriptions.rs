@@ -1,4 +1,4 @@
-//! The subscriptions of one session: few for nearly everybody, so the first one costs no allocation.
+//! The subscriptions of one session. Nearly every session has few, so the first one costs no allocation.
 
 use crate::ids::SubscriptionId;
 use crate::protocol::messages::EventId;
@@ -10,7 +10,10 @@ enum Entries {
     #[default]
     None,
     One(Entry),
-    #[expect(clippy::box_collection, reason = "every session pays for the size of this enum, few have many")]
+    #[expect(
+        clippy::box_collection,
+        reason = "every session pays for the size of this enum, and few need this variant"
+    )]
     Many(Box<Vec<Entry>>),
 }
 
@@ -18,20 +21,20 @@ enum Entries {
 #[derive(Default)]
 pub(super) struct Subscriptions {
     entries: Entries,
-    /// Wishes that the registry has not answered yet: they count against the limit already.
-    under_way: u32,
+    /// Subscriptions that the registry has not answered yet. They count against the limit already.
+    pending: u32,
     last_event_id: u32,
 }
 
 impl Subscriptions {
-    /// How many there are, those under way included.
+    /// The number of subscriptions, including pending ones.
     pub fn len(&self) -> usize {
         let held = match &self.entries {
             Entries::None => 0,
             Entries::One(_) => 1,
             Entries::Many(entries) => entries.len(),
         };
-        held + self.under_way as usize
+        held + self.pending as usize
     }
 
     /// A new id, unique in the session; sessions that subscribe in the same order have equal ones. `None` when a
@@ -41,17 +44,17 @@ impl Subscriptions {
         Some(EventId(self.last_event_id))
     }
 
-    /// Notes specs that go to the registry.
-    pub fn depart(&mut self, specs: usize) {
-        self.under_way += u32::try_from(specs).expect("a message of bounded length has fewer entries than u32 counts");
+    /// Notes subscriptions that are sent to the registry.
+    pub fn note_pending(&mut self, specs: usize) {
+        self.pending += u32::try_from(specs).expect("a message of bounded length has fewer entries than u32 counts");
     }
 
-    /// Notes that specs came back.
-    pub fn arrive(&mut self, specs: usize) {
-        self.under_way = self.under_way.saturating_sub(u32::try_from(specs).unwrap_or(u32::MAX));
+    /// Notes that pending subscriptions were answered.
+    pub fn note_answered(&mut self, specs: usize) {
+        self.pending = self.pending.saturating_sub(u32::try_from(specs).unwrap_or(u32::MAX));
     }
 
-    /// Keeps a subscription.
+    /// Adds a subscription.
     pub fn insert(&mut self, event: EventId, id: SubscriptionId) {
         match &mut self.entries {
             Entries::None => self.entries = Entries::One((event, id)),
@@ -60,7 +63,7 @@ impl Subscriptions {
         }
     }
 
-    /// Gives a subscription up.
+    /// Removes a subscription.
     pub fn remove(&mut self, event: EventId) -> Option<SubscriptionId> {
         match &mut self.entries {
             Entries::One((held, id)) if *held == event => {
@@ -76,7 +79,7 @@ impl Subscriptions {
         }
     }
 
-    /// Gives all up.
+    /// Removes all subscriptions.
     pub fn take_all(&mut self) -> Vec<SubscriptionId> {
         match std::mem::take(&mut self.entries) {
             Entries::None => Vec::new(),

@@ -1,4 +1,4 @@
-// The real node, that can be stopped, killed and started again at the same address; and waiting with a deadline.
+// A real node that tests can stop, kill and restart at the same address, and waiting with a deadline.
 
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
-/** How long a test waits for what must happen, in milliseconds. */
+/** Maximum wait of a test for a condition, in milliseconds. */
 const DEADLINE = 30_000;
 
 const PROGRAM = process.env.CARILLON_BIN ?? fileURLToPath(new URL("../../../target/release/carillon", import.meta.url));
@@ -17,12 +17,12 @@ const PROGRAM = process.env.CARILLON_BIN ?? fileURLToPath(new URL("../../../targ
 export async function until(condition, deadline = DEADLINE) {
   const end = Date.now() + deadline;
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`this did not come to be: ${condition}`);
+    if (Date.now() > end) throw new Error(`this did not become true: ${condition}`);
     await pause(10);
   }
 }
 
-/** How many subscriptions the node has. */
+/** The number of subscriptions of a node. */
 export async function subscriptionsOf(broker) {
   const text = await (await fetch(`${broker.url}/metrics`)).text();
   return Number(/^carillon_subscriptions (\d+)/m.exec(text)?.[1]);
@@ -31,7 +31,9 @@ export async function subscriptionsOf(broker) {
 export class Broker {
   #tokens = new Map();
 
-  /** Starts a node on a fresh data folder; it is ended with the test `t`. Settings are named like `SESSION__PING_SECONDS`. */
+  /**
+   * Starts a node on a new data folder. It ends with the test `t`. Settings have names like `SESSION__PING_SECONDS`.
+   */
   static async start(t, settings = {}) {
     const broker = new Broker();
     broker.folder = mkdtempSync(join(tmpdir(), "carillon-client-"));
@@ -53,7 +55,7 @@ export class Broker {
     return Number(this.address.split(":")[1]);
   }
 
-  /** Starts the program, at its former address if it has had one. */
+  /** Starts the program, at its previous address if it had one. */
   async restart() {
     const file = join(this.folder, "node.address");
     rmSync(file, { force: true });
@@ -84,7 +86,7 @@ export class Broker {
     return execFileSync(PROGRAM, ["token", ...words], { env: this.environment, encoding: "utf8" }).trim();
   }
 
-  /** Both tokens. Those that last are asked for once. */
+  /** Both tokens. Long-lived ones are created once. */
   tokens(subject = "u1", ttl = "1h") {
     const key = `${subject} ${ttl}`;
     let tokens = ttl.endsWith("s") ? undefined : this.#tokens.get(key);

@@ -24,13 +24,13 @@ async function openHooks(t, broker) {
   const context = await use.browser.newContext();
   t.after(() => context.close());
   const page = await context.newPage();
-  const faults = [];
-  page.on("pageerror", (error) => faults.push(String(error)));
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
   await page.goto(`${origin}/index.html?url=${encodeURIComponent(broker.url)}`);
   return {
     page,
-    faults,
-    told: () => page.evaluate(() => told),
+    errors,
+    received: () => page.evaluate(() => received),
     view: (part) => until(async () => matches(await page.evaluate(() => window.view), part)),
     set: (properties) => page.evaluate((properties) => setProperties(properties), properties),
   };
@@ -40,9 +40,9 @@ function matches(view, part) {
   return Object.entries(part).every(([name, value]) => view?.[name] === value);
 }
 
-test("a component is told for as long as it is mounted, and what it asks for may change", async (t) => {
+test("a component receives while it is mounted, and subscribes again when its condition changes", async (t) => {
   const broker = await Broker.start(t);
-  const { page, faults, told, view, set } = await openHooks(t, broker);
+  const { page, errors, received, view, set } = await openHooks(t, broker);
   const emitter = new Emitter(broker.url, { token: broker.tokens().api });
   const emit = (recipientId, n) => emitter.emit("orders", { recipientId, n });
   await view({ connection: "connected", state: "registered", n: null });
@@ -56,7 +56,7 @@ test("a component is told for as long as it is mounted, and what it asks for may
   await emit("u2", 3);
   await view({ n: 3 });
   const renderings = await page.evaluate(() => countRenderings());
-  await set({ recipientId: "u2" }); // the same by value: nothing is subscribed anew
+  await set({ recipientId: "u2" }); // the same by value: no new subscription
   await view({ n: 3 });
   assert.ok((await page.evaluate(() => countRenderings())) - renderings <= 2);
   await set({ recipientId: "u2", enabled: false });
@@ -67,17 +67,17 @@ test("a component is told for as long as it is mounted, and what it asks for may
   await view({ connection: "connected", state: "registered" });
   await set(null);
   await until(async () => (await subscriptionsOf(broker)) === 0);
-  assert.deepEqual(await told(), ["u1 1", "u2 3"]);
-  assert.deepEqual(faults, []);
+  assert.deepEqual(await received(), ["u1 1", "u2 3"]);
+  assert.deepEqual(errors, []);
 });
 
-test("a component sees its connection go and come, and a gap", async (t) => {
+test("a component sees a lost connection, a reconnect, and a gap", async (t) => {
   const broker = await Broker.start(t);
-  const { told, view } = await openHooks(t, broker);
+  const { received, view } = await openHooks(t, broker);
   await view({ state: "registered" });
   await broker.stop();
   await view({ connection: "disconnected", state: "registering" });
   await broker.restart();
   await view({ connection: "connected", state: "registered", gaps: 1 });
-  assert.deepEqual(await told(), ["RECONNECTED"]);
+  assert.deepEqual(await received(), ["RECONNECTED"]);
 });

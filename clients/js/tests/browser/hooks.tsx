@@ -12,7 +12,7 @@ interface Properties {
 }
 
 const scope = window as unknown as Record<string, unknown>;
-const told: unknown[] = [];
+const received: unknown[] = [];
 let renderings = 0;
 
 const url = new URLSearchParams(location.search).get("url")!;
@@ -25,8 +25,8 @@ function Orders({ recipientId, enabled = true, hasClient = true }: Properties) {
   const view = useSubscription<{ n: number }>(client, "orders", {
     condition: { recipientId },
     enabled,
-    onNotification: ({ n }) => told.push(`${recipientId} ${n}`),
-    onGap: (reason) => told.push(reason),
+    onNotification: ({ n }) => received.push(`${recipientId} ${n}`),
+    onGap: (reason) => received.push(reason),
   });
   scope.view = { connection: connection?.status ?? null, state: view.state, n: view.data?.n ?? null, gaps: view.gaps, error: view.error?.code ?? null };
   return null;
@@ -38,7 +38,7 @@ function Root() {
   return properties && <Orders {...properties} />;
 }
 
-Object.assign(scope, { told, countRenderings: () => renderings });
+Object.assign(scope, { received, countRenderings: () => renderings });
 createRoot(document.body).render(
   <StrictMode>
     <Root />

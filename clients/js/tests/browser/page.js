@@ -1,4 +1,4 @@
-// A page as an application would write it, with the client as it is published.
+// A page of an application, with the published client.
 
 import { Carillon } from "/client.js";
 
@@ -9,15 +9,15 @@ async function tokens() {
   return response.ok ? response.json() : null;
 }
 
-window.told = [];
+window.received = [];
 window.states = [];
 window.problems = [];
 window.ticks = 0;
 
 window.subscribe = (event, options) => {
   const subscription = window.carillon.subscribe(event, options);
-  subscription.on("notification", (data) => window.told.push(data));
-  subscription.on("gap", (reason) => window.told.push(`gap ${reason}`));
+  subscription.on("notification", (data) => window.received.push(data));
+  subscription.on("gap", (reason) => window.received.push(`gap ${reason}`));
   return new Promise((resolve, reject) => {
     subscription.on("registered", resolve);
     subscription.on("refused", reject);

@@ -1,4 +1,4 @@
-// Debian's Chromium, and a server of pages that a strict policy holds: scripts and styles from files of one's own only.
+// Debian's Chromium, and a server whose pages have a strict content security policy: own scripts and styles only.
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -9,10 +9,10 @@ import { chromium } from "playwright-core";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** What the browser is started with: it sends nothing anywhere but to the pages under test. */
+/** With these flags the browser sends requests only to the pages under test. */
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-sync"];
 
-/** These would keep timers of hidden pages running, which no user's browser does. */
+/** Playwright's default flags that keep timers of hidden pages running. Browsers of users do not have them. */
 const UNREAL = ["--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding"];
 
 const POLICY = "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self' ws://127.0.0.1:*; base-uri 'none'";
@@ -33,7 +33,7 @@ export function useBrowser(...flags) {
   return use;
 }
 
-/** Serves files by their path, and tokens; gives the server's origin. */
+/** Serves files by path, and tokens. Returns the server's origin. */
 export async function serve(t, files, tokens) {
   const server = createServer(async (request, response) => {
     const path = new URL(request.url, "http://x").pathname;
@@ -62,7 +62,7 @@ export function file(path) {
   return new URL(path, `file://${ROOT}`);
 }
 
-/** Serves a page with a client; gives its URL. */
+/** Serves a page with a client. Returns its URL. */
 export async function servePage(t, broker, tokens = () => broker.tokens()) {
   const files = {
     "/index.html": '<!doctype html><title>page</title><script type="module" src="/page.js"></script>',
@@ -74,22 +74,25 @@ export async function servePage(t, broker, tokens = () => broker.tokens()) {
   return `${origin}/index.html?url=${encodeURIComponent(broker.url)}`;
 }
 
-/** A page with a client as `window.carillon`, that keeps what happened in `window.told`, `window.states`, `window.faults`. */
+/**
+ * A page with a client as `window.carillon`. It records events in `window.received`, `window.states` and
+ * `window.problems`.
+ */
 export async function openPage(t, { browser, context }, broker, options = {}) {
   const url = await servePage(t, broker, options.tokens);
   const own = context ?? (await browser.newContext());
   if (!context) t.after(() => own.close());
   const page = await own.newPage();
-  const faults = [];
-  page.on("pageerror", (error) => faults.push(String(error)));
-  page.on("console", (message) => /Content Security Policy/.test(message.text()) && faults.push(message.text()));
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => /Content Security Policy/.test(message.text()) && errors.push(message.text()));
   await page.goto(url);
   await page.waitForFunction(() => window.isReady);
   return {
     page,
-    faults,
+    errors,
     context: own,
-    told: () => page.evaluate(() => window.told),
+    received: () => page.evaluate(() => window.received),
     states: () => page.evaluate(() => window.states),
     status: () => page.evaluate(() => window.carillon.state.status),
     cdp: await own.newCDPSession(page),

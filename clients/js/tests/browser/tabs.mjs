@@ -1,4 +1,4 @@
-// Tabs of one window, driven without a library: those of Playwright never count as hidden.
+// Tabs of one window, driven without a library: Playwright's tabs are never hidden.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { until } from "../broker.mjs";
 const FLAGS = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"];
 const QUIET = ["--disable-component-update", "--disable-sync", "--remote-debugging-port=0"];
 
-/** Chromium with a folder of its own, by its debugging protocol. */
+/** Chromium with its own profile folder, driven by its debugging protocol. */
 export class Tabs {
   #waiting = new Map();
   #lastId = 0;
@@ -28,9 +28,9 @@ export class Tabs {
       await exited;
       rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     });
-    let said = "";
-    tabs.process.stderr.on("data", (data) => (said += data));
-    const address = () => /DevTools listening on (ws:\S+)/.exec(said)?.[1];
+    let output = "";
+    tabs.process.stderr.on("data", (data) => (output += data));
+    const address = () => /DevTools listening on (ws:\S+)/.exec(output)?.[1];
     await until(address);
     tabs.socket = new WebSocket(address());
     tabs.socket.on("message", (data) => tabs.#onMessage(JSON.parse(data)));

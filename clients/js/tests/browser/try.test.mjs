@@ -8,7 +8,7 @@ import { useBrowser } from "./pages.mjs";
 
 const use = useBrowser();
 
-const DESKTOP = { width: 1280, height: 1060 };
+const DESKTOP = { width: 1280, height: 1110 };
 const PHONE = { width: 390, height: 844 };
 
 /** Screens on which the results of an emit must be in view. */
@@ -25,15 +25,15 @@ const PAID = `{
   "total": 249.00
 }`;
 
-/** Opens the page at the address that a node prints. `faults` collects errors, and requests to other hosts. */
+/** Opens the page at the address that a node prints. `errors` collects errors and requests to other hosts. */
 async function openTry(t, broker, { viewport = DESKTOP, tokens = broker.tokens("u42"), ...options } = {}) {
   const context = await use.browser.newContext({ viewport, locale: "en-US", timezoneId: "UTC", ...options });
   t.after(() => context.close());
   const page = await context.newPage();
-  const faults = [];
-  page.on("pageerror", (error) => faults.push(String(error)));
-  page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
-  page.on("request", (request) => new URL(request.url()).host === broker.address || faults.push(`asks ${request.url()}`));
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  page.on("request", (request) => new URL(request.url()).host === broker.address || errors.push(`asks ${request.url()}`));
   const answer = await page.goto(`${broker.url}/try#${new URLSearchParams(tokens)}`);
   const policy = answer.headers()["content-security-policy"];
   assert.ok(/default-src 'none'/.test(policy) && !/unsafe/.test(policy), policy);
@@ -43,15 +43,15 @@ async function openTry(t, broker, { viewport = DESKTOP, tokens = broker.tokens("
     sees: async (selector, pattern) => {
       let texts;
       const isThere = async () => (texts = await page.locator(selector).allTextContents()).some((text) => pattern.test(text));
-      await until(isThere).catch(() => assert.fail(`${selector} never said ${pattern}, but ${JSON.stringify(texts)}`));
+      await until(isThere).catch(() => assert.fail(`${selector} never showed ${pattern}, but ${JSON.stringify(texts)}`));
     },
     lines: (selector) => page.locator(selector).allTextContents(),
   };
-  return { page, faults, person };
+  return { page, errors, person };
 }
 
 /** Takes a screenshot if TRY_SCREENSHOT asks for it; `name` is added to the file name. */
-async function keepPicture(page, name = "", options = {}) {
+async function saveScreenshot(page, name = "", options = {}) {
   const path = process.env.TRY_SCREENSHOT?.replace(/\.png$/, `${name}.png`);
   if (path) await page.screenshot({ path, ...options });
 }
@@ -91,7 +91,7 @@ test("modules of the try page import each other in one direction: try.js, views,
 describe("the try page", { concurrency: 3 }, () => {
   test("connects, registers, emits, and shows only events that match", async (t) => {
     const broker = await Broker.start(t);
-    const { page, faults, person } = await openTry(t, broker);
+    const { page, errors, person } = await openTry(t, broker);
     await person.sees("#state", /^Connected$/);
     assert.equal(new URL(page.url()).hash, "", "no token stays in the address");
     await person.sees("#facts", /u42/);
@@ -113,18 +113,18 @@ describe("the try page", { concurrency: 3 }, () => {
     assert.match(frames, /subprotocols: carillon\.v1, api\.…, user\.…/);
     for (const token of Object.values(broker.tokens("u42"))) assert.ok(!(await page.content()).includes(token));
     await page.evaluate(() => scrollTo(0, 0));
-    await keepPicture(page);
+    await saveScreenshot(page);
     await person.click("Unregister order-updates, #1");
     await until(async () => (await person.lines("#subscriptions li")).length === 0);
     await person.click("Disconnect");
     await person.sees("#state", /^Not connected$/);
     await until(async () => /close 1000/.test((await person.lines("#log li"))[0]));
-    assert.deepEqual(faults, []);
+    assert.deepEqual(errors, []);
   });
 
-  test("reconnects and registers again when its node is back, and shows a gap", async (t) => {
+  test("reconnects and registers again after a restart of the node, and shows a gap", async (t) => {
     const broker = await Broker.start(t);
-    const { page, faults, person } = await openTry(t, broker);
+    const { page, errors, person } = await openTry(t, broker);
     await person.sees("#state", /^Connected$/);
     await person.click("Register");
     await person.sees("#subscriptions .registration", /^registered$/);
@@ -132,7 +132,7 @@ describe("the try page", { concurrency: 3 }, () => {
     await person.sees("#state", /^Disconnected, will retry in \d+ s$/);
     await person.sees("#connect-problem", /^1001: The node stops/);
     await person.sees("#subscriptions .registration", /^registering$/);
-    await keepPicture(page, "-away");
+    await saveScreenshot(page, "-away");
     await broker.restart();
     await person.sees("#state", /^Connected$/);
     await person.sees("#subscriptions .registration", /^registered$/);
@@ -140,11 +140,11 @@ describe("the try page", { concurrency: 3 }, () => {
     assert.equal((await person.lines("#connect-problem"))[0], "");
     await person.click("Emit");
     await person.sees("#notifications .data", /"total": 129\.90/);
-    // The browser reports attempts that failed while the node was away.
-    assert.deepEqual(faults.filter((fault) => !/WebSocket connection to/.test(fault)), []);
+    // The browser reports attempts that failed while the node was down.
+    assert.deepEqual(errors.filter((error) => !/WebSocket connection to/.test(error)), []);
   });
 
-  test("says why tokens are refused, and accepts new ones", async (t) => {
+  test("shows why tokens are refused, and accepts new ones", async (t) => {
     const broker = await Broker.start(t);
     const { api, user } = broker.tokens("u42");
     const { person } = await openTry(t, broker, { tokens: { api, user: `${user}x` } });
@@ -159,7 +159,7 @@ describe("the try page", { concurrency: 3 }, () => {
     assert.equal((await person.lines("#connect-problem"))[0], "");
   });
 
-  test("uses new tokens on the same connection before the old ones end", async (t) => {
+  test("uses new tokens on the same connection before the old ones expire", async (t) => {
     const broker = await Broker.start(t, { AUTH__LEEWAY_SECONDS: 0 });
     const { page, person } = await openTry(t, broker, { tokens: broker.tokens("u42", "20s") });
     await person.sees("#connect-problem", /the tokens end soon/);
@@ -194,7 +194,7 @@ describe("the try page", { concurrency: 3 }, () => {
   for (const [name, options] of Object.entries(SCREENS)) {
     test(`shows the answer and the notification after Emit without scrolling, ${name}`, async (t) => {
       const broker = await Broker.start(t);
-      const { page, faults, person } = await openTry(t, broker, options);
+      const { page, errors, person } = await openTry(t, broker, options);
       await person.sees("#state", /^Connected$/);
       await person.click("Register");
       await person.sees("#subscriptions .registration", /^registered$/);
@@ -213,19 +213,19 @@ describe("the try page", { concurrency: 3 }, () => {
         const [left, right] = await page.evaluate(() => ["emit-form", "notifications"].map((id) => document.getElementById(id).getBoundingClientRect()).map(({ left, right }) => ({ left, right })));
         assert.ok(right.left >= left.right, "results are in a second column");
       }
-      await keepPicture(page, `-results-${options.viewport.width}`);
+      await saveScreenshot(page, `-results-${options.viewport.width}`);
       await page.locator("#event-data").fill("{");
       await person.click("Emit");
       await person.sees("#emit-problem", /is not JSON/);
       await until(() => inViewport(page, "#emit-problem"));
-      assert.deepEqual(faults, []);
+      assert.deepEqual(errors, []);
     });
   }
 
   for (const colorScheme of ["light", "dark"]) {
     test(`fits a phone, ${colorScheme}`, async (t) => {
       const broker = await Broker.start(t);
-      const { page, faults, person } = await openTry(t, broker, { viewport: PHONE, hasTouch: true, isMobile: true, colorScheme });
+      const { page, errors, person } = await openTry(t, broker, { viewport: PHONE, hasTouch: true, isMobile: true, colorScheme });
       await person.sees("#state", /^Connected$/);
       await person.click("Register");
       await person.sees("#subscriptions .registration", /^registered$/);
@@ -234,11 +234,11 @@ describe("the try page", { concurrency: 3 }, () => {
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no horizontal scrolling");
       const small = await page.evaluate(() => [...document.querySelectorAll("button")].filter((button) => button.offsetParent && button.offsetHeight < 32).map(({ id }) => id));
       assert.deepEqual(small, [], "buttons are at least 32 px high");
-      await keepPicture(page, `-phone-${colorScheme}`, { fullPage: true });
+      await saveScreenshot(page, `-phone-${colorScheme}`, { fullPage: true });
       await broker.stop();
       await person.sees("#state", /^Disconnected, will retry in \d+ s$/);
       assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "no horizontal scrolling");
-      assert.deepEqual(faults, []);
+      assert.deepEqual(errors, []);
     });
   }
 });

@@ -1,4 +1,4 @@
-// Debian's Firefox, driven by WebDriver BiDi over its own port: no geckodriver stands between.
+// Debian's Firefox, driven by WebDriver BiDi over its own port, without geckodriver.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -12,7 +12,7 @@ import { until } from "../broker.mjs";
 
 const PROGRAM = process.env.FIREFOX_BIN ?? "/usr/bin/firefox-esr";
 
-/** Everything but this machine is behind a proxy that is not there: the browser tells nobody anything. */
+/** All hosts but this machine are behind a proxy that does not exist, so the browser sends nothing to other hosts. */
 const PREFERENCES = {
   "network.proxy.type": 1,
   "network.proxy.http": "127.0.0.1",
@@ -43,9 +43,9 @@ class Firefox {
     const words = ["--headless", "--no-remote", "--profile", this.folder, "--remote-debugging-port", "0", "about:blank"];
     this.process = spawn(PROGRAM, words, { detached: true, stdio: ["ignore", "ignore", "pipe"] });
     this.exited = once(this.process, "exit");
-    let said = "";
-    this.process.stderr.on("data", (data) => (said += data));
-    const address = () => /WebDriver BiDi listening on (ws:\S+)/.exec(said)?.[1];
+    let output = "";
+    this.process.stderr.on("data", (data) => (output += data));
+    const address = () => /WebDriver BiDi listening on (ws:\S+)/.exec(output)?.[1];
     await until(address, 60_000);
     this.socket = new WebSocket(`${address()}/session`);
     this.socket.on("message", (data) => this.#onMessage(JSON.parse(data)));
@@ -74,11 +74,11 @@ class Firefox {
     return tab;
   }
 
-  /** A tab; what went wrong in it stands in `faults`. */
+  /** A tab. `errors` collects its errors. */
   async openTab(t, url) {
     const { context } = await this.send("browsingContext.create", { type: "tab" });
-    const faults = [];
-    const listener = ({ level, text, source }) => source.context === context && level === "error" && !/favicon/.test(text) && faults.push(text);
+    const errors = [];
+    const listener = ({ level, text, source }) => source.context === context && level === "error" && !/favicon/.test(text) && errors.push(text);
     this.#listeners.add(listener);
     const close = () => this.send("browsingContext.close", { context });
     t.after(async () => {
@@ -87,7 +87,7 @@ class Firefox {
     });
     await this.send("browsingContext.navigate", { context, url, wait: "complete" });
     const read = (expression) => this.#evaluate(context, expression);
-    return { faults, read, close, setOffline: (isOffline) => this.#setOffline(context, isOffline) };
+    return { errors, read, close, setOffline: (isOffline) => this.#setOffline(context, isOffline) };
   }
 
   /** The value of an expression in a tab, or of its promise. */

@@ -12,26 +12,26 @@ import { Broker, until } from "../broker.mjs";
 import { clientOf, emitterOf, recordOf } from "./clients.mjs";
 
 describe("a client in Node", { concurrency: 4 }, () => {
-  test("connects, registers, is told, unsubscribes and closes", async (t) => {
+  test("connects, registers, receives, unsubscribes and closes", async (t) => {
     const broker = await Broker.start(t);
     for (const headers of [false, true]) {
       const { carillon, states } = clientOf(t, broker, { headers });
       const orders = carillon.subscribe("orders", { condition: { recipientId: "u42", total: { $gte: 100 } }, select: { total: 1 } });
       const bare = carillon.subscribe("orders", { getEventData: false });
-      const told = recordOf(orders);
+      const received = recordOf(orders);
       const metas = [];
       bare.on("notification", (data, meta) => metas.push([data, meta.event]));
       await until(() => orders.state === "registered" && bare.state === "registered");
       const emitter = emitterOf(broker);
       await emitter.emit("orders", { recipientId: "u42", total: 99 });
       await emitter.emit("orders", { recipientId: "u42", total: 100 });
-      await until(() => told.length === 1 && metas.length === 2);
-      assert.deepEqual(told, [{ total: 100 }]);
+      await until(() => received.length === 1 && metas.length === 2);
+      assert.deepEqual(received, [{ total: 100 }]);
       assert.deepEqual(metas[0], [undefined, "orders"]);
       await orders.unsubscribe();
       await emitter.emit("orders", { recipientId: "u42", total: 101 });
       await until(() => metas.length === 3);
-      assert.equal(told.length, 1);
+      assert.equal(received.length, 1);
       await carillon.close();
       assert.deepEqual(states.map(({ status }) => status), ["connected", "disconnected"]);
       assert.equal(states[1].reason.closeCode, 1000);
@@ -39,7 +39,7 @@ describe("a client in Node", { concurrency: 4 }, () => {
     }
   });
 
-  test("is the same from CommonJS", async (t) => {
+  test("works from CommonJS too", async (t) => {
     const broker = await Broker.start(t);
     const require = createRequire(import.meta.url);
     const { Carillon: Common } = require("@carillon/client");
@@ -67,7 +67,7 @@ describe("a client in Node", { concurrency: 4 }, () => {
     await loop;
   });
 
-  test("a bad condition is refused with the node's words, and the rest stands", async (t) => {
+  test("an invalid condition is refused with the node's message, and other subscriptions are registered", async (t) => {
     const broker = await Broker.start(t);
     const { carillon } = clientOf(t, broker);
     const bad = carillon.subscribe("orders", { condition: { a: { $near: 1 } } });
@@ -77,7 +77,7 @@ describe("a client in Node", { concurrency: 4 }, () => {
     assert.match(bad.error.message, /\$near/);
   });
 
-  test("emit errors carry code and status", async (t) => {
+  test("emit errors have a code and a status", async (t) => {
     const broker = await Broker.start(t);
     const emitter = emitterOf(broker);
     await assert.rejects(emitter.emit("", 1), { code: "EVENT_NAME_INVALID", status: 400 });
@@ -87,14 +87,14 @@ describe("a client in Node", { concurrency: 4 }, () => {
     assert.deepEqual(results.map((result) => result.code ?? "taken"), ["taken", "EVENT_NAME_INVALID", "taken"]);
   });
 
-  test("an emit over the rate comes through after its wait", async (t) => {
+  test("an emit over the rate limit succeeds after a wait", async (t) => {
     const broker = await Broker.start(t, { LIMITS__EMITS_PER_SECOND: 5 });
     const emitter = emitterOf(broker);
     const emitted = await Promise.all(Array.from({ length: 12 }, () => emitter.emit("orders", 1)));
     assert.equal(new Set(emitted.map(({ id }) => id)).size, 12);
   });
 
-  test("a bad token ends after five tries", async (t) => {
+  test("an invalid token stops the client after five attempts", async (t) => {
     const broker = await Broker.start(t);
     let fetched = 0;
     t.mock.method(Math, "random", () => 0);
@@ -107,21 +107,21 @@ describe("a client in Node", { concurrency: 4 }, () => {
     assert.equal(carillon.state.reason.error.code, "TOKEN_INVALID");
   });
 
-  test("1,000 subscriptions are registered, told and registered again", async (t) => {
+  test("1,000 subscriptions are registered, receive, and are registered again after a reconnect", async (t) => {
     const broker = await Broker.start(t, { LIMITS__SUBSCRIPTIONS: 1000 });
     const { carillon, states } = clientOf(t, broker);
-    let told = 0;
+    let received = 0;
     let gaps = 0;
     const all = Array.from({ length: 1000 }, (_, n) => {
       const subscription = carillon.subscribe("orders", { condition: { n } });
-      subscription.on("notification", (data) => (told += data.n === n));
+      subscription.on("notification", (data) => (received += data.n === n));
       subscription.on("gap", () => gaps++);
       return subscription;
     });
     const areRegistered = () => all.every(({ state }) => state === "registered");
     await until(areRegistered);
     await emitterOf(broker).emitAll(Array.from({ length: 1000 }, (_, n) => ({ name: "orders", data: { n } })));
-    await until(() => told === 1000);
+    await until(() => received === 1000);
     await broker.kill();
     await broker.restart();
     await until(() => gaps === 1000 && areRegistered());
@@ -129,7 +129,7 @@ describe("a client in Node", { concurrency: 4 }, () => {
     await Promise.all(all.map((subscription) => subscription.unsubscribe()));
   });
 
-  test("one subscription more than the node takes is refused", async (t) => {
+  test("one subscription above the limit is refused", async (t) => {
     const broker = await Broker.start(t);
     const { carillon } = clientOf(t, broker);
     const all = Array.from({ length: 101 }, () => carillon.subscribe("orders"));
@@ -137,7 +137,7 @@ describe("a client in Node", { concurrency: 4 }, () => {
     assert.deepEqual(all.filter(({ state }) => state === "refused").map(({ error }) => error.code), ["TOO_MANY_SUBSCRIPTIONS"]);
   });
 
-  test("a handshake that is refused for too many sessions is tried again, slower", async (t) => {
+  test("a handshake that is refused for too many sessions is retried after a longer wait", async (t) => {
     const broker = await Broker.start(t, { LIMITS__SESSIONS_PER_USER: 1 });
     const first = clientOf(t, broker);
     await until(() => first.carillon.state.status === "connected");
@@ -149,14 +149,14 @@ describe("a client in Node", { concurrency: 4 }, () => {
     await until(() => carillon.state.status === "connected");
   });
 
-  test("a process that has closed its client ends by itself, also when tokens never come", async (t) => {
+  test("a process that closed its clients ends by itself, even if tokens() never resolves", async (t) => {
     const broker = await Broker.start(t);
     const { api, user } = broker.tokens();
     const program = fileURLToPath(new URL("closes.mjs", import.meta.url));
     const child = spawn(process.execPath, [program, broker.url, api, user], { stdio: ["ignore", "pipe", "inherit"] });
     t.after(() => child.kill("SIGKILL"));
-    const [said] = await once(child.stdout.setEncoding("utf8"), "data");
-    assert.equal(said, "closed\n");
+    const [output] = await once(child.stdout.setEncoding("utf8"), "data");
+    assert.equal(output, "closed\n");
     const closedAt = Date.now();
     const [code] = await once(child, "exit");
     assert.equal(code, 0);

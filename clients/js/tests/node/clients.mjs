@@ -1,10 +1,10 @@
-// What the tests of the built package in Node begin with.
+// Clients and emitters for the tests of the built package in Node.
 
 import WebSocket from "ws";
 import { Carillon } from "@carillon/client";
 import { Emitter } from "@carillon/client/emitter";
 
-/** A client of a broker, ended with the test. */
+/** A client of a broker. It is closed at the end of the test. */
 export function clientOf(t, broker, options = {}) {
   const tokens = options.tokens ?? (() => broker.tokens());
   const carillon = new Carillon(broker.url, { WebSocket, ...options, tokens });
@@ -14,13 +14,13 @@ export function clientOf(t, broker, options = {}) {
   return { carillon, states };
 }
 
-/** A subscription and what it tells, in order. */
+/** Records the events of a subscription, in order. */
 export function recordOf(subscription) {
-  const told = [];
-  subscription.on("notification", (data) => told.push(data));
-  subscription.on("gap", (reason) => told.push(`gap ${reason}`));
-  subscription.on("refused", ({ code }) => told.push(`refused ${code}`));
-  return told;
+  const received = [];
+  subscription.on("notification", (data) => received.push(data));
+  subscription.on("gap", (reason) => received.push(`gap ${reason}`));
+  subscription.on("refused", ({ code }) => received.push(`refused ${code}`));
+  return received;
 }
 
 export function emitterOf(broker) {

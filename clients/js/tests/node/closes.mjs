@@ -1,4 +1,4 @@
-// A program that closes its clients: it must end by itself.
+// A program that closes its clients. It must end by itself.
 
 import WebSocket from "ws";
 import { Carillon } from "@carillon/client";
@@ -9,7 +9,7 @@ const waiting = client(() => new Promise(() => {}));
 const connected = client(() => ({ api, user }));
 connected.subscribe("orders").on("registered", async () => {
   const opening = client(() => ({ api, user }));
-  await Promise.resolve(); // its tokens are there, its socket opens
+  await Promise.resolve(); // its tokens are fetched, its socket is opening
   await Promise.all([connected.close(), waiting.close(), opening.close()]);
   console.log("closed");
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
 import { CarillonError } from "../../src/index.js";
-import { FakeNode, settle, setUp, tokensFor, useFakeClock } from "./fake_node.js";
+import { MockNode, settle, setUp, tokensFor, useMockClock } from "./mock_node.js";
 
-useFakeClock();
+useMockClock();
 
 describe("closing", () => {
-  test("resolves when the node has said goodbye", async () => {
+  test("resolves after the close handshake", async () => {
     const { node, carillon, states } = setUp();
     const subscription = carillon.subscribe("orders");
     const ended = vi.fn();
@@ -32,7 +32,7 @@ describe("closing", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("works while tokens are fetched, while it waits, and from a listener", async () => {
+  test("works while tokens are fetched, during a wait, and from a listener", async () => {
     const fetching = setUp({ tokens: () => new Promise((resolve) => setTimeout(resolve, 1_000, tokensFor(60))) });
     await fetching.carillon.close();
     await vi.advanceTimersByTimeAsync(30_000);
@@ -48,7 +48,7 @@ describe("closing", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("leaves no timer though tokens never come", async () => {
+  test("leaves no timer if tokens() never resolves", async () => {
     const { carillon } = setUp({ tokens: () => new Promise(() => {}) });
     await settle();
     await carillon.close();
@@ -62,12 +62,12 @@ describe("closing", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("resolves though the attempt before was left and tokens are waited for again", async () => {
+  test("resolves while tokens are fetched for a second attempt", async () => {
     const scope = new EventTarget();
     vi.stubGlobal("addEventListener", scope.addEventListener.bind(scope));
     vi.stubGlobal("removeEventListener", scope.removeEventListener.bind(scope));
-    const node = new FakeNode();
-    node.welcome = "nothing";
+    const node = new MockNode();
+    node.handshake = "nothing";
     const { carillon, tokens } = setUp({}, node);
     await settle();
     tokens.mockImplementation(() => new Promise(() => {}));
@@ -81,21 +81,21 @@ describe("closing", () => {
     vi.unstubAllGlobals();
   });
 
-  test("is final for what the node is asked meanwhile", async () => {
+  test("ends subscriptions whose REGISTER is not answered yet", async () => {
     const { node, carillon } = setUp();
     await settle();
     node.isSilent = true;
     const subscription = carillon.subscribe("orders");
     await settle();
     const closed = carillon.close();
-    node.last.tell({ type: "REGISTER", guid: "1", response: { validOnEvents: [{ ref: "0", eventId: "7" }], invalidOnEvents: [] } });
+    node.last.deliver({ type: "REGISTER", guid: "1", response: { validOnEvents: [{ ref: "0", eventId: "7" }], invalidOnEvents: [] } });
     node.notify("7", 1);
     expect(subscription.state).toBe("ended");
     node.last.end(1000);
     await closed;
   });
 
-  test("is done by a signal, before or after the start", async () => {
+  test("happens at a signal, before or after the start", async () => {
     const controller = new AbortController();
     const { carillon } = setUp({ signal: controller.signal });
     await settle();
@@ -109,14 +109,14 @@ describe("closing", () => {
   });
 });
 
-test("what can't be understood is told and does no harm", async () => {
+test("an invalid message is reported and affects nothing else", async () => {
   const { node, carillon } = setUp();
   const problems: CarillonError[] = [];
   carillon.on("problem", (error) => problems.push(error));
   await settle();
   for (const data of ["{", new ArrayBuffer(1) as never, "null", "7", '{"type":"NOTIFICATION","response":null}']) node.last.onmessage!({ data });
-  node.last.tell({ type: "UNKNOWN", errors: [{ code: "UNKNOWN_MESSAGE", message: "what?" }] });
-  node.last.tell({ type: "FUTURE" });
+  node.last.deliver({ type: "UNKNOWN", errors: [{ code: "UNKNOWN_MESSAGE", message: "what?" }] });
+  node.last.deliver({ type: "FUTURE" });
   node.notify("nobody's", {});
   expect(problems.map(({ code }) => code)).toEqual(["INVALID_JSON", "INVALID_JSON", "INVALID_JSON", "UNKNOWN_MESSAGE"]);
   expect(carillon.state.status).toBe("connected");

@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from "vitest";
-import { FakeNode, settle, setUp, statusOf, useFakeClock, waitOf } from "./fake_node.js";
+import { MockNode, settle, setUp, statusOf, useMockClock, waitOf } from "./mock_node.js";
 
-useFakeClock();
+useMockClock();
 
 describe("opening", () => {
-  test("tokens travel as subprotocols and never in the URL", async () => {
+  test("tokens are sent as subprotocols and never in the URL", async () => {
     const { node, carillon } = setUp({ tokens: () => ({ api: "A", user: "U" }) });
     await settle();
     expect(node.last.protocols).toEqual(["carillon.v1", "api.A", "user.U"]);
@@ -12,14 +12,14 @@ describe("opening", () => {
     expect(carillon.state).toEqual({ status: "connected", sessionId: "s1", node: "n" });
   });
 
-  test("tokens travel in headers where that is asked for", async () => {
+  test("tokens are sent in headers if the option says so", async () => {
     const { node } = setUp({ tokens: () => ({ api: "A", user: "U" }), headers: true });
     await settle();
     expect(node.last.protocols).toEqual(["carillon.v1"]);
     expect(node.last.options).toEqual({ headers: { "x-am-authorization": "A", "x-am-user-authorization": "U" } });
   });
 
-  test("states come in order, each under its name too", async () => {
+  test("states come in order, also as events of their names", async () => {
     const { node, carillon, states } = setUp();
     const names: string[] = [];
     carillon.on("connecting", () => names.push("connecting"));
@@ -32,9 +32,9 @@ describe("opening", () => {
     expect(names).toEqual(["connected s1", "disconnected 1001 true", "connecting", "connected s2"]);
   });
 
-  test("a node that never says CONNECTED is given up after 15 s", async () => {
-    const node = new FakeNode();
-    node.welcome = "nothing";
+  test("a connection without CONNECTED is given up after 15 s", async () => {
+    const node = new MockNode();
+    node.handshake = "nothing";
     const { states } = setUp({}, node);
     await vi.advanceTimersByTimeAsync(14_900);
     expect(states).toEqual([]);
@@ -42,7 +42,7 @@ describe("opening", () => {
     expect(states[0]).toMatchObject({ status: "disconnected", willRetry: true, reason: { closeCode: 1006 } });
   });
 
-  test("a constructor that throws is a connection that failed", async () => {
+  test("a WebSocket constructor that throws is a failed connection", async () => {
     const Socket = class {
       constructor() {
         throw new SyntaxError("blocked");
@@ -53,7 +53,7 @@ describe("opening", () => {
     expect(states[0]).toMatchObject({ willRetry: true, reason: { error: { code: "SOCKET_FAILED" } } });
   });
 
-  test("a token that no socket takes is fetched anew, five times and no more", async () => {
+  test("tokens that no WebSocket accepts are fetched again, five times at most", async () => {
     const Socket = class {
       constructor() {
         throw new SyntaxError("the subprotocol is invalid");
@@ -87,20 +87,20 @@ describe("opening", () => {
   });
 
   test("a global WebSocket that is installed after the import is used", async () => {
-    const node = new FakeNode();
+    const node = new MockNode();
     vi.stubGlobal("WebSocket", node.WebSocket);
     const { carillon } = setUp({ WebSocket: undefined }, node);
     await settle();
     expect(carillon.state.status).toBe("connected");
   });
 
-  test("a URL that is none is refused at once", () => {
+  test("an invalid URL is refused at once", () => {
     expect(() => setUp({})).not.toThrow();
     expect(() => new (setUp().carillon.constructor as never as new (url: string, options: object) => unknown)("nope", {})).toThrow(TypeError);
   });
 });
 
-describe("coming back", () => {
+describe("reconnecting", () => {
   test.each([1001, 1005, 1006, 1011, 1012, 4408, 4430])("close code %i waits 1 to 5 s", async (code) => {
     for (const [random, wait] of [[0, 1_000], [0.5, 3_000], [0.999999, 5_000]] as const) {
       vi.spyOn(Math, "random").mockReturnValue(random);
@@ -126,11 +126,11 @@ describe("coming back", () => {
     expect(carillon.subscribe("orders").state).toBe("ended");
   });
 
-  test("waits grow to 30 s while nothing works, and start anew after a session that stood", async () => {
+  test("waits grow to 30 s while attempts fail, and start again after a stable session", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.999999);
     const { node, carillon } = setUp();
     await settle();
-    node.welcome = "nothing";
+    node.handshake = "nothing";
     const waits: number[] = [];
     for (let index = 0; index < 5; index++) {
       node.last.end(1006);
@@ -139,7 +139,7 @@ describe("coming back", () => {
     }
     expect(waits).toEqual([5, 10, 20, 30, 30]);
     node.last.end(1006);
-    node.welcome = "connected";
+    node.handshake = "connected";
     await vi.advanceTimersByTimeAsync(30_000);
     node.last.end(1001);
     expect(Math.round(waitOf(carillon.state) / 1000)).toBe(30);
@@ -148,7 +148,7 @@ describe("coming back", () => {
     expect(Math.round(waitOf(carillon.state) / 1000)).toBe(5);
   });
 
-  test("after 4429 it waits longer and sends less", async () => {
+  test("after 4429 the client waits longer and sends less", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0);
     const { node, carillon } = setUp();
     await settle();
@@ -165,7 +165,7 @@ describe("coming back", () => {
     expect(node.last.of("REGISTER").flatMap(({ onEvents }) => onEvents).length).toBe(30);
   });
 
-  test("a wait that the node names is never none, and spread by a fifth", async () => {
+  test("a wait that the node names is at least one second, and spread by a fifth", async () => {
     for (const [reason, random, wait] of [["retry-after=0", 0, 1_000], ["retry after 10", 0.5, 11_000]] as const) {
       vi.spyOn(Math, "random").mockReturnValue(random);
       const { node, carillon } = setUp();
@@ -176,7 +176,7 @@ describe("coming back", () => {
     }
   });
 
-  test("a wait that the node names wins, also over a page that awakes", async () => {
+  test("a wait that the node names wins, even if the page becomes visible", async () => {
     const scope = new EventTarget();
     vi.stubGlobal("addEventListener", scope.addEventListener.bind(scope));
     vi.stubGlobal("removeEventListener", scope.removeEventListener.bind(scope));
@@ -194,7 +194,7 @@ describe("coming back", () => {
     vi.unstubAllGlobals();
   });
 
-  test("Retry-After of a refused handshake is heard where the socket tells it", async () => {
+  test("Retry-After of a refused handshake is used if the socket reports it", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0);
     const { node, carillon } = setUp();
     await settle();
@@ -210,7 +210,7 @@ describe("coming back", () => {
         }
       } as never,
     });
-    node.welcome = "nothing";
+    node.handshake = "nothing";
     await settle();
     listeners["unexpected-response"]!({}, { statusCode: 503, headers: { "retry-after": "7" } });
     expect(waitOf(second.carillon.state)).toBe(7_000);

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { EmitError, Emitter, type EmitterOptions } from "../../src/emitter.js";
-import { jwt } from "./fake_node.js";
+import { jwt } from "./mock_node.js";
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -17,7 +17,7 @@ function refusal(status: number, code: string, headers = {}): Reply {
   return { status, body: { success: false, statusCode: status, errors: [{ code, message: code }] }, headers };
 }
 
-/** An emitter whose calls are answered one after the other, the last answer again and again. */
+/** An emitter whose calls get the answers in order; the last answer repeats. */
 function setUp(replies: Reply[], options: Partial<EmitterOptions> = {}) {
   const calls: { url: string; headers: Record<string, string>; body: any; at: number }[] = [];
   const fetch = async (url: string, { headers, body }: any) => {
@@ -31,7 +31,7 @@ function setUp(replies: Reply[], options: Partial<EmitterOptions> = {}) {
   return { calls, token, emitter: new Emitter("https://ws.example.com/", { token, fetch: fetch as never, ...options }) };
 }
 
-/** Waits for a promise while the clock goes on. */
+/** Waits for a promise while the mock clock advances. */
 async function finish<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   await vi.advanceTimersByTimeAsync(300_000);
@@ -39,7 +39,7 @@ async function finish<T>(promise: Promise<T>): Promise<T> {
 }
 
 describe("emit", () => {
-  test("posts to the token's project, with a key of its own", async () => {
+  test("posts to the token's project, with a random idempotency key", async () => {
     const { emitter, calls, token } = setUp([TAKEN]);
     expect(await emitter.emit("orders", { n: 1 })).toEqual({ id: "e1", duplicate: false });
     expect(calls[0]).toMatchObject({
@@ -82,7 +82,7 @@ describe("emit", () => {
     expect(calls.length).toBe(1);
   });
 
-  test("a proxy's page keeps its status and its wait: 413 is not tried again, 503 is, after its time", async () => {
+  test("a proxy's page counts by its status: 413 is not retried, 503 is retried after its Retry-After", async () => {
     const page = "<html>no</html>";
     const refused = setUp([{ status: 413, body: page }]);
     await expect(finish(refused.emitter.emit("orders", 1))).rejects.toMatchObject({ code: "UNKNOWN", status: 413 });
@@ -92,7 +92,7 @@ describe("emit", () => {
     expect(busy.calls[1]!.at - busy.calls[0]!.at).toBe(9_000);
   });
 
-  test("a token that never comes ends with the time of a try, or with the signal", async () => {
+  test("a token function that never resolves ends at the timeout of the attempt, or with the signal", async () => {
     vi.useRealTimers();
     const { emitter, calls } = setUp([TAKEN], { token: () => new Promise(() => {}), timeout: 20 });
     await expect(emitter.emit("orders", 1)).rejects.toMatchObject({ name: "TimeoutError" });
@@ -104,7 +104,7 @@ describe("emit", () => {
     expect(calls).toEqual([]);
   });
 
-  test("Retry-After is honoured", async () => {
+  test("Retry-After is honored", async () => {
     const { emitter, calls } = setUp([refusal(429, "RATE_LIMITED", { "retry-after": "17" }), TAKEN]);
     const { signal } = new AbortController();
     const [add, remove] = [vi.spyOn(signal, "addEventListener"), vi.spyOn(signal, "removeEventListener")];
@@ -113,19 +113,19 @@ describe("emit", () => {
     expect(remove.mock.calls.length).toBe(add.mock.calls.length);
   });
 
-  test("a wait that is too long for the caller is an error at once", async () => {
+  test("a longer wait than the caller allows is an error at once", async () => {
     const { emitter, calls } = setUp([refusal(503, "BUS_UNAVAILABLE", { "retry-after": "3600" })]);
     await expect(finish(emitter.emit("orders", 1))).rejects.toThrow("BUS_UNAVAILABLE");
     expect(calls.length).toBe(1);
   });
 
-  test("tries end", async () => {
+  test("retries end", async () => {
     const { emitter, calls } = setUp([new TypeError("fetch failed")], { retries: 2 });
     await expect(finish(emitter.emit("orders", 1))).rejects.toMatchObject({ code: "NO_ANSWER", status: 0 });
     expect(calls.length).toBe(3);
   });
 
-  test("a signal ends the wait between tries, and keeps no listener", async () => {
+  test("a signal ends the wait between attempts, and its listener is removed", async () => {
     const { emitter, calls } = setUp([refusal(503, "BUS_UNAVAILABLE")]);
     const controller = new AbortController();
     const promise = emitter.emit("orders", 1, { signal: controller.signal });
@@ -137,7 +137,7 @@ describe("emit", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a call that takes too long is tried again", async () => {
+  test("a call that times out is retried", async () => {
     vi.useRealTimers();
     let calls = 0;
     const fetch = (_: string, { signal }: RequestInit) => {
@@ -148,7 +148,7 @@ describe("emit", () => {
     expect((await emitter.emit("orders", 1)).id).toBe("e1");
   });
 
-  test("data that JSON can't say, and a token without project, are the caller's errors", async () => {
+  test("data that is not JSON, and a token without a project, are errors of the caller", async () => {
     const { emitter } = setUp([TAKEN]);
     await expect(emitter.emit("orders", undefined)).rejects.toThrow(TypeError);
     await expect(setUp([TAKEN], { token: "opaque" }).emitter.emit("orders", 1)).rejects.toThrow(TypeError);
@@ -156,7 +156,7 @@ describe("emit", () => {
 });
 
 describe("emitAll", () => {
-  test("gives one result each, and tries again only what failed in passing", async () => {
+  test("returns one result per emit, and retries only temporary failures", async () => {
     const taken = (id: string) => ({ success: true, statusCode: 200, data: { id } });
     const failed = (statusCode: number, code: string) => ({ success: false, statusCode, errors: [{ code, message: code }] });
     const { emitter, calls } = setUp([
@@ -177,7 +177,7 @@ describe("emitAll", () => {
     for (const { body } of calls) expect(Buffer.byteLength(JSON.stringify(body))).toBeLessThan(262_144);
   });
 
-  test("of nothing makes no call", async () => {
+  test("without emits makes no call", async () => {
     const { emitter, calls } = setUp([TAKEN]);
     expect(await emitter.emitAll([])).toEqual([]);
     expect(calls.length).toBe(0);

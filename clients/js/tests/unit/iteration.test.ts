@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { FakeNode, reconnect, record, setUp, settle, useFakeClock } from "./fake_node.js";
+import { MockNode, reconnect, record, setUp, settle, useMockClock } from "./mock_node.js";
 
-useFakeClock();
+useMockClock();
 
 describe("iterating", () => {
-  test("gives what comes, and finishes when the subscription ends", async () => {
+  test("yields notifications, and finishes when the subscription ends", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe<number>("orders");
     const read: number[] = [];
@@ -20,26 +20,26 @@ describe("iterating", () => {
     expect(await subscription[Symbol.asyncIterator]().next()).toEqual({ value: undefined, done: true });
   });
 
-  test("keeps up to its buffer, then drops the oldest and tells a gap once", async () => {
+  test("buffers up to its limit, then drops the oldest and raises one gap", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe<number>("orders", { buffer: 3 });
-    const told: string[] = [];
-    subscription.on("gap", (reason) => told.push(reason));
+    const received: string[] = [];
+    subscription.on("gap", (reason) => received.push(reason));
     const iteration = subscription[Symbol.asyncIterator]();
     await settle();
     for (const value of [1, 2, 3, 4, 5]) node.notify(subscription.eventId, value);
-    expect(told).toEqual(["BUFFER_OVERFLOW"]);
+    expect(received).toEqual(["BUFFER_OVERFLOW"]);
     for (const value of [3, 4, 5]) expect(await iteration.next()).toEqual({ value, done: false });
     for (const value of [6, 7, 8, 9]) node.notify(subscription.eventId, value);
-    expect(told).toEqual(["BUFFER_OVERFLOW", "BUFFER_OVERFLOW"]);
+    expect(received).toEqual(["BUFFER_OVERFLOW", "BUFFER_OVERFLOW"]);
     void subscription.unsubscribe();
     for (const value of [7, 8, 9]) expect(await iteration.next()).toEqual({ value, done: false });
     expect((await iteration.next()).done).toBe(true);
   });
 
   test("throws when the subscription is refused, and no rejection is left unhandled", async () => {
-    const node = new FakeNode();
-    node.judge = () => ({ code: "CONDITION_INVALID", message: "no" });
+    const node = new MockNode();
+    node.refuse = () => ({ code: "CONDITION_INVALID", message: "no" });
     const { carillon } = setUp({}, node);
     const subscription = carillon.subscribe("orders");
     const idle = subscription[Symbol.asyncIterator]();
@@ -72,7 +72,7 @@ describe("iterating", () => {
     expect(await again.next()).toEqual({ value: 5, done: false });
   });
 
-  test("goes on over a reconnect", async () => {
+  test("continues after a reconnect", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe<number>("orders");
     const iteration = subscription[Symbol.asyncIterator]();

@@ -1,12 +1,12 @@
-// What a listener may do in the middle of being told.
+// What a listener may do while it is called.
 
 import { describe, expect, test, vi } from "vitest";
-import { FakeNode, record, settle, setUp, statusOf, useFakeClock } from "./fake_node.js";
+import { MockNode, record, settle, setUp, statusOf, useMockClock } from "./mock_node.js";
 
-useFakeClock();
+useMockClock();
 
 describe("a listener", () => {
-  test("of a broken connection may close the client, which then stays closed", async () => {
+  test("for a lost connection may close the client, which then stays closed", async () => {
     const { node, carillon, states } = setUp();
     const orders = carillon.subscribe("orders");
     orders.on("registering", () => void carillon.close());
@@ -19,7 +19,7 @@ describe("a listener", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("of an end may close the client again, and both wait for the goodbye", async () => {
+  test("for an end may close the client again, and both calls wait for the close handshake", async () => {
     const { node, carillon, states } = setUp();
     const orders = carillon.subscribe("orders");
     const closed = vi.fn();
@@ -35,7 +35,7 @@ describe("a listener", () => {
     expect(statusOf(states)).toEqual(["connected", "disconnected"]);
   });
 
-  test("of an end that the node willed may close the client, and the node's reason stands", async () => {
+  test("for an end by the node may close the client, and the node's reason is kept", async () => {
     const { node, carillon, states } = setUp();
     const orders = carillon.subscribe("orders");
     orders.on("ended", () => void carillon.close());
@@ -46,67 +46,67 @@ describe("a listener", () => {
     expect(carillon.state).toMatchObject({ willRetry: false, reason: { closeCode: 4403 } });
   });
 
-  test("of one subscription may end another that is told the same, which then stays ended", async () => {
+  test("of one subscription may end another one during the same event, which then stays ended", async () => {
     const { node, carillon } = setUp();
     const first = carillon.subscribe("orders");
     const second = carillon.subscribe("orders");
     first.on("registering", () => void second.unsubscribe());
-    const told = record(second);
+    const received = record(second);
     await settle();
     node.last.end(1001);
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(told).toEqual(["registered", "ended unsubscribed"]);
+    expect(received).toEqual(["registered", "ended unsubscribed"]);
     expect(second.state).toBe("ended");
     expect(first.state).toBe("registered");
   });
 
-  test("of an answer may close the client, and what else the answer says revives nothing", async () => {
+  test("for an answer may close the client, and the rest of the answer has no effect", async () => {
     const { carillon } = setUp();
     const first = carillon.subscribe("orders");
     const second = carillon.subscribe("orders");
     first.on("registered", () => void carillon.close());
-    const told = record(second);
+    const received = record(second);
     await settle();
-    expect(told).toEqual(["ended closed"]);
+    expect(received).toEqual(["ended closed"]);
     expect(second.state).toBe("ended");
   });
 
-  test("that unsubscribes is the last to be told", async () => {
+  test("that unsubscribes is the last one that is called", async () => {
     const { node, carillon } = setUp();
     const orders = carillon.subscribe("orders");
-    const told: string[] = [];
-    orders.on("notification", () => told.push("first"));
+    const received: string[] = [];
+    orders.on("notification", () => received.push("first"));
     orders.on("notification", () => void orders.unsubscribe());
-    orders.on("notification", () => told.push("third"));
+    orders.on("notification", () => received.push("third"));
     await settle();
     node.notify(orders.eventId, 1);
-    expect(told).toEqual(["first"]);
+    expect(received).toEqual(["first"]);
   });
 
-  test("that adds itself again is told once of each", async () => {
+  test("that adds itself again is called once per notification", async () => {
     const { node, carillon } = setUp();
     const orders = carillon.subscribe("orders");
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     const again = (n: unknown) => {
-      told.push(n);
+      received.push(n);
       orders.off("notification", again);
       orders.on("notification", again);
     };
     orders.on("notification", again);
     await settle();
     for (const n of [1, 2]) node.notify(orders.eventId, n);
-    expect(told).toEqual([1, 2]);
+    expect(received).toEqual([1, 2]);
   });
 });
 
-test("a batch that can't be taken now waits once, not longer for each of its entries", async () => {
+test("a batch that is temporarily refused has one wait, not a longer one for each entry", async () => {
   vi.spyOn(Math, "random").mockReturnValue(0.999999);
-  const node = new FakeNode();
-  node.judge = () => ({ code: "TEMPORARILY_UNAVAILABLE", message: "later" });
+  const node = new MockNode();
+  node.refuse = () => ({ code: "TEMPORARILY_UNAVAILABLE", message: "later" });
   const { carillon } = setUp({}, node);
   const all = Array.from({ length: 50 }, () => carillon.subscribe("orders"));
   await settle();
-  node.judge = () => undefined;
+  node.refuse = () => undefined;
   await vi.advanceTimersByTimeAsync(5_000);
   expect(all.every(({ state }) => state === "registered")).toBe(true);
 });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Tokens } from "../../src/index.js";
-import { FakeNode, settle, setUp, statusOf, tokensFor, useFakeClock } from "./fake_node.js";
+import { MockNode, settle, setUp, statusOf, tokensFor, useMockClock } from "./mock_node.js";
 
-useFakeClock();
+useMockClock();
 
-describe("awaking", () => {
+describe("waking up", () => {
   let scope: EventTarget;
   let page: EventTarget & { visibilityState?: string };
 
@@ -19,7 +19,7 @@ describe("awaking", () => {
     vi.unstubAllGlobals();
   });
 
-  test("online ends a wait", async () => {
+  test("the event online ends a wait", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.999999);
     const { node, carillon } = setUp();
     await vi.advanceTimersByTimeAsync(2_000);
@@ -30,7 +30,7 @@ describe("awaking", () => {
     expect(vi.getTimerCount()).toBe(2); // the watch and the renewal
   });
 
-  test("a page that is seen again ends a wait, one that hides does not", async () => {
+  test("a page that becomes visible ends a wait, one that becomes hidden does not", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.999999);
     const { node } = setUp();
     await vi.advanceTimersByTimeAsync(2_000);
@@ -45,12 +45,12 @@ describe("awaking", () => {
     expect(node.sockets.length).toBe(2);
   });
 
-  test("an attempt that hangs since the tunnel is left for a new one when the page is online, not when it is seen", async () => {
-    const node = new FakeNode();
-    node.welcome = "nothing";
+  test("an attempt that hangs without a network starts again when the page is online, not when it is visible", async () => {
+    const node = new MockNode();
+    node.handshake = "nothing";
     const { carillon, states } = setUp({}, node);
     await vi.advanceTimersByTimeAsync(2_000);
-    node.welcome = "connected";
+    node.handshake = "connected";
     page.visibilityState = "visible";
     page.dispatchEvent(new Event("visibilitychange"));
     await settle();
@@ -63,7 +63,7 @@ describe("awaking", () => {
     expect(statusOf(states)).toEqual(["connected"]);
   });
 
-  test("tokens that hang since the tunnel are fetched anew when the page is online", async () => {
+  test("a fetch of tokens that hangs without a network starts again when the page is online", async () => {
     const tokens = vi.fn((): Promise<Tokens> => new Promise(() => {}));
     const { carillon } = setUp({ tokens });
     await vi.advanceTimersByTimeAsync(2_000);
@@ -75,7 +75,7 @@ describe("awaking", () => {
     expect(carillon.state.status).toBe("connected");
   });
 
-  test("a node that said too much is not come back to sooner because the page is seen", async () => {
+  test("after 4429 a visible page does not shorten the wait", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0);
     const { node } = setUp();
     await vi.advanceTimersByTimeAsync(2_000);
@@ -90,10 +90,10 @@ describe("awaking", () => {
     expect(node.sockets.length).toBe(2);
   });
 
-  test("a page that flickers does not hammer", async () => {
+  test("a page that becomes visible many times does not reconnect more often", async () => {
     const { node } = setUp();
     await vi.advanceTimersByTimeAsync(2_000);
-    node.welcome = "nothing";
+    node.handshake = "nothing";
     node.last.end(1006);
     for (let index = 0; index < 20; index++) {
       scope.dispatchEvent(new Event("online"));
@@ -103,7 +103,7 @@ describe("awaking", () => {
     expect(node.sockets.length).toBe(2);
   });
 
-  test("an open connection is doubted, and found dead within 10 s", async () => {
+  test("an open connection is probed, and found dead within 10 s", async () => {
     const { node, states } = setUp();
     await vi.advanceTimersByTimeAsync(2_000);
     node.isSilent = true;
@@ -113,7 +113,7 @@ describe("awaking", () => {
     expect(states[1]).toMatchObject({ status: "disconnected", willRetry: true, reason: { closeCode: 4408 } });
   });
 
-  test("listeners are gone after the end", async () => {
+  test("listeners of the page are removed at the end", async () => {
     const controller = new AbortController();
     const targets = [scope, page, controller.signal];
     const counts = targets.map((target) => [vi.spyOn(target, "addEventListener"), vi.spyOn(target, "removeEventListener")] as const);
@@ -133,7 +133,7 @@ describe("awaking", () => {
 });
 
 describe("silence", () => {
-  test("a node that answers is asked after two and a half intervals, and kept", async () => {
+  test("a node is probed after two and a half intervals, and the connection stays open if it answers", async () => {
     const { node, states } = setUp();
     await vi.advanceTimersByTimeAsync(149_000);
     expect(node.last.sent).toEqual([]);
@@ -144,7 +144,7 @@ describe("silence", () => {
     expect(node.last.sent.length).toBe(5);
   });
 
-  test("a node that does not answer is left", async () => {
+  test("a connection is closed if the node does not answer the probe", async () => {
     const { node, states } = setUp();
     await settle();
     node.isSilent = true;
@@ -152,7 +152,7 @@ describe("silence", () => {
     expect(states[1]).toMatchObject({ status: "disconnected", willRetry: true, reason: { closeCode: 4408 } });
   });
 
-  test("a question without an answer raises doubt after 10 s", async () => {
+  test("a request without an answer leads to a probe after 10 s", async () => {
     const { node, carillon, states } = setUp();
     await vi.advanceTimersByTimeAsync(60_000);
     node.isSilent = true;
@@ -164,7 +164,7 @@ describe("silence", () => {
     expect(statusOf(states)[1]).toBe("disconnected");
   });
 
-  test("a timer that comes much too late asks once more before it judges", async () => {
+  test("a timer that is much too late sends a second probe before it gives up", async () => {
     const { node, states } = setUp();
     await settle();
     node.isSilent = true;
@@ -178,7 +178,7 @@ describe("silence", () => {
     expect(statusOf(states)[1]).toBe("disconnected");
   });
 
-  test("a clock that is set back does no harm", async () => {
+  test("a clock that is set back does not end the connection", async () => {
     const { node, states } = setUp();
     await settle();
     vi.setSystemTime(Date.now() - 86_400_000);

@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
 import type { Tokens } from "../../src/index.js";
-import { FakeNode, settle, setUp, tokensFor, useFakeClock } from "./fake_node.js";
+import { MockNode, settle, setUp, tokensFor, useMockClock } from "./mock_node.js";
 
-useFakeClock();
+useMockClock();
 
 describe("tokens", () => {
-  test("are renewed before they end, over the same connection", async () => {
+  test("are renewed before they expire, on the same connection", async () => {
     const tokens = vi.fn(async () => tokensFor(3600));
     const { node } = setUp({ tokens });
     await vi.advanceTimersByTimeAsync(3_479_000);
@@ -20,7 +20,7 @@ describe("tokens", () => {
     expect(node.sockets.length).toBe(1);
   });
 
-  test("of a short life are renewed when half of it is left", async () => {
+  test("with a short lifetime are renewed at half of it", async () => {
     const { node } = setUp({ tokens: () => tokensFor(10) });
     await vi.advanceTimersByTimeAsync(4_900);
     expect(node.last.of("REFRESH").length).toBe(0);
@@ -28,7 +28,7 @@ describe("tokens", () => {
     expect(node.last.of("REFRESH").length).toBe(1);
   });
 
-  test("are renewed in time though the clock of this machine is an hour wrong", async () => {
+  test("are renewed in time although the clock of this machine is an hour wrong", async () => {
     for (const hours of [-1, 1]) {
       const tokens = vi.fn(() => {
         const real = Date.now();
@@ -46,7 +46,7 @@ describe("tokens", () => {
     }
   });
 
-  test("that are not renewed are asked for with growing waits, and each failure is told", async () => {
+  test("that are not renewed are fetched with growing waits, and each failure is reported", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.999999);
     const issued = tokensFor(3600);
     const tokens = vi.fn(async (): Promise<Tokens> => issued);
@@ -66,7 +66,7 @@ describe("tokens", () => {
     expect(carillon.state.status).toBe("connected");
   });
 
-  test("are fetched anew at once after 4401", async () => {
+  test("are fetched again at once after 4401", async () => {
     const { node, tokens } = setUp();
     await vi.advanceTimersByTimeAsync(60_000);
     node.last.end(4401, "token bad or expired");
@@ -75,7 +75,7 @@ describe("tokens", () => {
     expect(node.sockets.length).toBe(2);
   });
 
-  test("are kept for a reconnect while they last", async () => {
+  test("are stored for a reconnect while they are valid", async () => {
     const { node, tokens } = setUp();
     await vi.advanceTimersByTimeAsync(60_000);
     node.last.end(1001);
@@ -84,9 +84,9 @@ describe("tokens", () => {
     expect(tokens).toHaveBeenCalledTimes(1);
   });
 
-  test("that a node refuses are tried five times, with growing waits, and no more", async () => {
-    const node = new FakeNode();
-    node.welcome = "refused";
+  test("that a node refuses are fetched five times at most, with growing waits", async () => {
+    const node = new MockNode();
+    node.handshake = "refused";
     const { states, tokens } = setUp({}, node);
     await vi.advanceTimersByTimeAsync(600_000);
     expect(tokens).toHaveBeenCalledTimes(5);
@@ -94,7 +94,7 @@ describe("tokens", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("that end at once do not make an endless loop", async () => {
+  test("that expire at once do not cause an endless loop", async () => {
     const { node, carillon } = setUp();
     for (let index = 0; index < 5; index++) {
       await vi.advanceTimersByTimeAsync(30_000 - 25_000 * Number(carillon.state.status === "connected"));
@@ -104,7 +104,7 @@ describe("tokens", () => {
     expect(node.sockets.length).toBeLessThanOrEqual(6);
   });
 
-  test("that can't be fetched are asked for again, with growing waits, and told", async () => {
+  test("that cannot be fetched are fetched again, with growing waits, and each failure is reported", async () => {
     const tokens = vi.fn(async (): Promise<Tokens> => {
       throw new Error("session over");
     });
@@ -119,19 +119,19 @@ describe("tokens", () => {
     expect(states.at(-1)!.status).toBe("connected");
   });
 
-  test("that there are none of are the end", async () => {
+  test("that are null stop the client", async () => {
     const { carillon } = setUp({ tokens: () => null });
     await settle();
     expect(carillon.state).toMatchObject({ willRetry: false, reason: { error: { code: "NO_TOKENS" } } });
   });
 
-  test("that never come are given up after 30 s", async () => {
+  test("that never resolve time out after 30 s", async () => {
     const { carillon } = setUp({ tokens: () => new Promise(() => {}) });
     await vi.advanceTimersByTimeAsync(30_000);
     expect(carillon.state).toMatchObject({ willRetry: true, reason: { error: { code: "TOKENS_FAILED" } } });
   });
 
-  test("that are no tokens go to the node, which says so", async () => {
+  test("that are not JWTs are sent to the node, which refuses them", async () => {
     for (const user of ["x.bnVsbA.x", undefined as never, 7 as never]) {
       const { node, carillon } = setUp({ tokens: () => ({ api: "x.bnVsbA.x", user }) });
       await settle();

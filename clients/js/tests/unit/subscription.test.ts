@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
 import { CarillonError } from "../../src/index.js";
-import { FakeNode, reconnect, record, setUp, settle, useFakeClock } from "./fake_node.js";
+import { MockNode, reconnect, record, setUp, settle, useMockClock } from "./mock_node.js";
 
-useFakeClock();
+useMockClock();
 
 describe("registering", () => {
-  test("wraps the criteria and leaves out what is not given", async () => {
+  test("wraps the criteria and leaves out options that are not set", async () => {
     const { node, carillon } = setUp();
     carillon.subscribe("orders", { condition: { a: { $gte: 1 } }, select: { b: 1 }, getEventData: false });
     carillon.subscribe("orders");
@@ -29,7 +29,7 @@ describe("registering", () => {
     ]);
   });
 
-  test("1,000 subscriptions are few messages, each within the limits", async () => {
+  test("1,000 subscriptions are sent in few messages, each within the limits", async () => {
     const { node, carillon } = setUp();
     const all = Array.from({ length: 1000 }, (_, index) => carillon.subscribe("orders", { condition: { index, text: "ä".repeat(100) } }));
     await settle();
@@ -39,7 +39,7 @@ describe("registering", () => {
     expect(new Set(all.map(({ eventId }) => eventId)).size).toBe(1000);
   });
 
-  test("long conditions make more messages, each within the limits", async () => {
+  test("long conditions are sent in more messages, each within the limits", async () => {
     const { node, carillon } = setUp();
     for (let index = 0; index < 100; index++) carillon.subscribe("orders", { condition: { index, text: "ä".repeat(1_500) } });
     await vi.advanceTimersByTimeAsync(2_000);
@@ -48,7 +48,7 @@ describe("registering", () => {
     expect(node.last.sent.flatMap(({ onEvents }) => onEvents).length).toBe(100);
   });
 
-  test("never more than 50 messages go out within a second", async () => {
+  test("never more than 50 messages are sent within a second", async () => {
     const { node, carillon } = setUp();
     await settle();
     const times: number[] = [];
@@ -64,7 +64,7 @@ describe("registering", () => {
     for (const time of times) expect(times.filter((other) => other >= time && other < time + 1000).length).toBeLessThanOrEqual(41);
   });
 
-  test("a subscription that is too long for a message is refused here", async () => {
+  test("a subscription that is too long for a message is refused by the client", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe("orders", { condition: { text: "a".repeat(70_000) } });
     const other = carillon.subscribe("orders");
@@ -74,43 +74,43 @@ describe("registering", () => {
     expect(node.last.sent.length).toBe(1);
   });
 
-  test("a condition that JSON can't say is refused by an exception", () => {
+  test("a condition that is not JSON throws", () => {
     const { carillon } = setUp();
     expect(() => carillon.subscribe("orders", { condition: { n: 1n } })).toThrow(TypeError);
   });
 
-  test("one bad entry does not spoil the others", async () => {
-    const node = new FakeNode();
-    node.judge = ({ apiName }) => (apiName === "bad" ? { code: "CONDITION_INVALID", message: "unknown operator $near" } : undefined);
+  test("one refused entry does not affect the others", async () => {
+    const node = new MockNode();
+    node.refuse = ({ apiName }) => (apiName === "bad" ? { code: "CONDITION_INVALID", message: "unknown operator $near" } : undefined);
     const { carillon } = setUp({}, node);
     const [first, bad, last] = ["good", "bad", "good"].map((name) => carillon.subscribe(name));
-    const told = record(bad!);
+    const received = record(bad!);
     await settle();
     expect([first!.state, bad!.state, last!.state]).toEqual(["registered", "refused", "registered"]);
     expect(bad!.error).toBeInstanceOf(CarillonError);
     expect(bad!.error!.message).toBe("unknown operator $near");
-    expect(told).toEqual(["refused CONDITION_INVALID"]);
+    expect(received).toEqual(["refused CONDITION_INVALID"]);
     await reconnect(node);
     expect(node.last.of("REGISTER").flatMap(({ onEvents }) => onEvents).length).toBe(2);
   });
 
-  test("what the node can't take now is asked for again", async () => {
-    const node = new FakeNode();
-    node.judge = () => ({ code: "TEMPORARILY_UNAVAILABLE", message: "the bus is away" });
+  test("a temporarily refused subscription is registered again", async () => {
+    const node = new MockNode();
+    node.refuse = () => ({ code: "TEMPORARILY_UNAVAILABLE", message: "the bus is away" });
     const { carillon } = setUp({}, node);
     const subscription = carillon.subscribe("orders");
     await vi.advanceTimersByTimeAsync(20_000);
     expect(subscription.state).toBe("registering");
     expect(node.last.of("REGISTER").length).toBeGreaterThan(1);
     expect(node.last.of("REGISTER").length).toBeLessThan(12);
-    node.judge = () => undefined;
+    node.refuse = () => undefined;
     await vi.advanceTimersByTimeAsync(30_000);
     expect(subscription.state).toBe("registered");
   });
 });
 
-describe("being told", () => {
-  test("notifications find their subscription, with what stands beside them", async () => {
+describe("receiving", () => {
+  test("notifications reach their subscription, with their metadata", async () => {
     const { node, carillon } = setUp();
     const [first, second] = [carillon.subscribe<{ n: number }>("orders"), carillon.subscribe("orders")];
     const listener = vi.fn();
@@ -121,17 +121,17 @@ describe("being told", () => {
     expect(listener).toHaveBeenCalledExactlyOnceWith({ n: 1 }, { event: "orders", eventId: first.eventId, text: expect.stringContaining('"n":1') });
   });
 
-  test("a parser of the application's own keeps what JSON.parse rounds", async () => {
+  test("a parser of the application keeps numbers that JSON.parse rounds", async () => {
     const parse = (text: string) => JSON.parse(text.replace(/9007199254740993/, '"9007199254740993"'));
     const { node, carillon } = setUp({ parse });
     const subscription = carillon.subscribe("orders");
-    const told = record(subscription);
+    const received = record(subscription);
     await settle();
     node.last.onmessage!({ data: `{"type":"NOTIFICATION","response":{"eventId":"${subscription.eventId}","eventData":9007199254740993}}` });
-    expect(told.at(-1)).toBe('notification "9007199254740993"');
+    expect(received.at(-1)).toBe('notification "9007199254740993"');
   });
 
-  test("a listener that throws is reported and spoils nothing", async () => {
+  test("the error of a listener is reported and affects nothing else", async () => {
     const report = vi.fn();
     vi.stubGlobal("reportError", report);
     const { node, carillon } = setUp();
@@ -139,15 +139,15 @@ describe("being told", () => {
     subscription.on("notification", () => {
       throw new Error("mine");
     });
-    const told = record(subscription);
+    const received = record(subscription);
     await settle();
     node.notify(subscription.eventId, 1);
     expect(report).toHaveBeenCalledExactlyOnceWith(new Error("mine"));
-    expect(told.at(-1)).toBe("notification 1");
+    expect(received.at(-1)).toBe("notification 1");
     vi.unstubAllGlobals();
   });
 
-  test("a listener is told until it is taken off", async () => {
+  test("a listener is called until it is removed", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe("orders");
     const listener = vi.fn();
@@ -159,53 +159,53 @@ describe("being told", () => {
     expect(listener).toHaveBeenCalledTimes(1);
   });
 
-  test("a gap of the node is told to its subscription", async () => {
+  test("a gap of the node reaches its subscription", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe("orders");
-    const told = record(subscription);
+    const received = record(subscription);
     await settle();
-    node.last.tell({ type: "GAP", response: { eventId: subscription.eventId, reason: "BUS_RECONNECTED" } });
-    expect(told.at(-1)).toBe("gap BUS_RECONNECTED");
+    node.last.deliver({ type: "GAP", response: { eventId: subscription.eventId, reason: "BUS_RECONNECTED" } });
+    expect(received.at(-1)).toBe("gap BUS_RECONNECTED");
   });
 });
 
-describe("coming back", () => {
-  test("everything is registered again, and a gap told once the node tells again", async () => {
+describe("reconnecting", () => {
+  test("everything is registered again, and then a gap is raised", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe("orders");
-    const told = record(subscription);
+    const received = record(subscription);
     await settle();
     await reconnect(node);
     node.notify(subscription.eventId, 7);
-    expect(told).toEqual(["registered", "registering", "registered", "gap RECONNECTED", "notification 7"]);
+    expect(received).toEqual(["registered", "registering", "registered", "gap RECONNECTED", "notification 7"]);
   });
 
-  test("what is subscribed while away is sent when connected, without a gap", async () => {
+  test("a subscription made while disconnected is sent on connecting, without a gap", async () => {
     const { node, carillon } = setUp();
     await settle();
     node.last.end(1006);
-    const told = record(carillon.subscribe("orders"));
+    const received = record(carillon.subscribe("orders"));
     await vi.advanceTimersByTimeAsync(5_000);
-    expect(told).toEqual(["registered"]);
+    expect(received).toEqual(["registered"]);
   });
 
-  test("an answer that got lost is no gap", async () => {
+  test("a lost answer causes no gap", async () => {
     const { node, carillon } = setUp();
     await settle();
     node.isSilent = true;
-    const told = record(carillon.subscribe("orders"));
+    const received = record(carillon.subscribe("orders"));
     await settle();
     node.isSilent = false;
     await reconnect(node);
-    expect(told).toEqual(["registered"]);
+    expect(received).toEqual(["registered"]);
   });
 
-  test("where the event keeps history it goes on at its position, and what comes twice is dropped", async () => {
-    const node = new FakeNode();
+  test("with history the subscription continues at its position, and duplicates are dropped", async () => {
+    const node = new MockNode();
     node.extra = ({ recover }) => ({ epoch: "k", offset: recover ? 9 : 3, ...(recover && { recovered: true, replayed: 2 }) });
     const { carillon } = setUp({}, node);
     const subscription = carillon.subscribe("orders");
-    const told = record(subscription);
+    const received = record(subscription);
     await settle();
     for (const offset of [3, 4, 5, 5]) node.notify(subscription.eventId, offset, { epoch: "k", offset });
     await reconnect(node);
@@ -214,22 +214,22 @@ describe("coming back", () => {
     node.notify(subscription.eventId, 1, { epoch: "new", offset: 1 });
     const notifications = [4, 5].map((offset) => `notification ${offset}`);
     const recovered = [8, 9, 10, 1].map((offset) => `notification ${offset}`);
-    expect(told).toEqual(["registered", ...notifications, "registering", "registered", ...recovered]);
+    expect(received).toEqual(["registered", ...notifications, "registering", "registered", ...recovered]);
   });
 
-  test("a position that is no longer kept is a gap, and a new start", async () => {
-    const node = new FakeNode();
+  test("a position that is no longer stored causes a gap and a new position", async () => {
+    const node = new MockNode();
     node.extra = ({ recover }) => (recover ? { epoch: "new", offset: 1, recovered: false } : { epoch: "old", offset: 50 });
     const { carillon } = setUp({}, node);
     const subscription = carillon.subscribe("orders");
-    const told = record(subscription);
+    const received = record(subscription);
     await settle();
     await reconnect(node);
     node.notify(subscription.eventId, 2, { epoch: "new", offset: 2 });
-    expect(told).toEqual(["registered", "registering", "registered", "gap RECONNECTED", "notification 2"]);
+    expect(received).toEqual(["registered", "registering", "registered", "gap RECONNECTED", "notification 2"]);
   });
 
-  test("late answers of an old session are not taken for the new one's", async () => {
+  test("late answers of an old session are ignored", async () => {
     const { node, carillon } = setUp();
     await settle();
     node.isSilent = true;
@@ -246,17 +246,17 @@ describe("coming back", () => {
 });
 
 describe("unsubscribing", () => {
-  test("tells nothing more from the call on, and resolves when the node has answered", async () => {
+  test("calls no listener any more, and resolves when the node has answered", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe("orders");
-    const told = record(subscription);
+    const received = record(subscription);
     await settle();
     const { eventId } = subscription;
     const done = subscription.unsubscribe();
     node.notify(eventId, 1);
     await done;
     expect(node.last.of("UNREGISTER")).toMatchObject([{ onEvents: [{ eventId }] }]);
-    expect(told).toEqual(["registered", "ended unsubscribed"]);
+    expect(received).toEqual(["registered", "ended unsubscribed"]);
     await subscription.unsubscribe();
     await reconnect(node);
     expect(node.last.sent).toEqual([]);
@@ -270,7 +270,7 @@ describe("unsubscribing", () => {
     expect(node.last.sent).toEqual([]);
   });
 
-  test("while the node is asked, takes back what it answers", async () => {
+  test("before the node answers, unregisters when the answer arrives", async () => {
     const { node, carillon } = setUp();
     await settle();
     node.isSilent = true;
@@ -278,13 +278,13 @@ describe("unsubscribing", () => {
     await settle();
     const done = subscription.unsubscribe();
     node.isSilent = false;
-    node.last.tell({ type: "REGISTER", guid: "1", response: { validOnEvents: [{ ref: "0", eventId: "77" }], invalidOnEvents: [] } });
+    node.last.deliver({ type: "REGISTER", guid: "1", response: { validOnEvents: [{ ref: "0", eventId: "77" }], invalidOnEvents: [] } });
     await done;
     expect(node.last.of("UNREGISTER")).toMatchObject([{ onEvents: [{ eventId: "77" }] }]);
     expect(subscription.state).toBe("ended");
   });
 
-  test("while the node is asked, stays ended though the node refuses", async () => {
+  test("before the node answers, stays ended if the node refuses", async () => {
     const { node, carillon } = setUp();
     await settle();
     node.isSilent = true;
@@ -292,7 +292,7 @@ describe("unsubscribing", () => {
     await settle();
     const done = subscription.unsubscribe();
     const error = { code: "CONDITION_INVALID", message: "no" };
-    node.last.tell({ type: "REGISTER", guid: "1", response: { validOnEvents: [], invalidOnEvents: [{ ref: "0", error }] } });
+    node.last.deliver({ type: "REGISTER", guid: "1", response: { validOnEvents: [], invalidOnEvents: [{ ref: "0", error }] } });
     await done;
     expect(subscription.state).toBe("ended");
     expect(subscription.error).toBeUndefined();
@@ -306,7 +306,7 @@ describe("unsubscribing", () => {
     expect(node.last.of("UNREGISTER").length).toBe(1);
   });
 
-  test("resolves when the connection goes away meanwhile", async () => {
+  test("resolves if the connection is lost before the answer", async () => {
     const { node, carillon } = setUp();
     const subscription = carillon.subscribe("orders");
     await settle();
@@ -317,7 +317,7 @@ describe("unsubscribing", () => {
     await done;
   });
 
-  test("is done by a signal, which keeps no listener afterwards", async () => {
+  test("happens at a signal, whose listener is then removed", async () => {
     const { carillon } = setUp();
     const controller = new AbortController();
     const remove = vi.spyOn(controller.signal, "removeEventListener");

@@ -1,11 +1,11 @@
-// A broker of the imagination: sockets that the test ends, and answers as the protocol has them.
+// A mock of a node: sockets that the test controls, and the answers of the protocol.
 
 import { afterEach, beforeEach, vi } from "vitest";
 import { Carillon, type CarillonOptions, type ConnectionState, type Subscription, type Tokens } from "../../src/index.js";
 
 type Message = Record<string, any>;
 
-export class FakeSocket {
+export class MockSocket {
   onmessage: ((event: { data: string }) => void) | null = null;
   onclose: ((event: { code: number; reason: string }) => void) | null = null;
   onerror: ((event: unknown) => void) | null = null;
@@ -17,7 +17,7 @@ export class FakeSocket {
     readonly url: string,
     readonly protocols: string[],
     readonly options: unknown,
-    private node: FakeNode,
+    private node: MockNode,
   ) {}
 
   send(text: string): void {
@@ -25,7 +25,7 @@ export class FakeSocket {
     const message = JSON.parse(text) as Message;
     this.sent.push(message);
     const answer = this.node.isSilent ? undefined : this.node.answer(message);
-    if (answer) queueMicrotask(() => this.tell({ ...answer, guid: message.guid }));
+    if (answer) queueMicrotask(() => this.deliver({ ...answer, guid: message.guid }));
   }
 
   close(code?: number): void {
@@ -34,7 +34,7 @@ export class FakeSocket {
     if (!this.node.isSilent) queueMicrotask(() => this.onclose?.({ code: code ?? 1005, reason: "" }));
   }
 
-  tell(message: Message): void {
+  deliver(message: Message): void {
     this.onmessage?.({ data: JSON.stringify(message) });
   }
 
@@ -48,31 +48,31 @@ export class FakeSocket {
   }
 }
 
-export class FakeNode {
-  sockets: FakeSocket[] = [];
-  /** What becomes of a new socket. */
-  welcome: "connected" | "refused" | "nothing" = "connected";
+export class MockNode {
+  sockets: MockSocket[] = [];
+  /** The result of the handshake of new sockets. */
+  handshake: "connected" | "refused" | "nothing" = "connected";
   isSilent = false;
-  /** Refuses entries. */
-  judge: (entry: Message) => { code: string; message: string } | undefined = () => undefined;
+  /** Returns the error for an entry that the node refuses. */
+  refuse: (entry: Message) => { code: string; message: string } | undefined = () => undefined;
   extra: (entry: Message) => Message = () => ({});
   refresh: () => Message = () => ({ response: { expiresAt: 0 } });
   #ids = 0;
 
-  /** What makes sockets to this node. */
+  /** A WebSocket class for connections to this node. */
   get WebSocket(): CarillonOptions["WebSocket"] {
     const node = this;
-    return class extends FakeSocket {
+    return class extends MockSocket {
       constructor(url: string, protocols: string[], options: unknown) {
         super(url, protocols, options, node);
         node.sockets.push(this);
-        const { welcome } = node;
+        const { handshake } = node;
         queueMicrotask(() => {
-          if (welcome === "connected") {
+          if (handshake === "connected") {
             const response = { connected: true, sessionId: `s${node.sockets.length}`, node: "n", pingInterval: 60 };
-            this.tell({ type: "CONNECTED", response });
-          } else if (welcome === "refused") {
-            this.tell({ type: "TOKEN_VALIDATION", errors: [{ code: "TOKEN_INVALID", message: "bad" }] });
+            this.deliver({ type: "CONNECTED", response });
+          } else if (handshake === "refused") {
+            this.deliver({ type: "TOKEN_VALIDATION", errors: [{ code: "TOKEN_INVALID", message: "bad" }] });
             this.end(4401, "token bad or expired");
           }
         });
@@ -80,7 +80,7 @@ export class FakeNode {
     } as unknown as CarillonOptions["WebSocket"];
   }
 
-  get last(): FakeSocket {
+  get last(): MockSocket {
     return this.sockets[this.sockets.length - 1]!;
   }
 
@@ -89,7 +89,7 @@ export class FakeNode {
     const validOnEvents: Message[] = [];
     const invalidOnEvents: Message[] = [];
     for (const entry of onEvents) {
-      const error = this.judge(entry);
+      const error = this.refuse(entry);
       if (error) invalidOnEvents.push({ ...entry, error });
       else validOnEvents.push(objType === "REGISTER" ? { ...entry, eventId: `${++this.#ids}`, ...this.extra(entry) } : entry);
     }
@@ -98,11 +98,11 @@ export class FakeNode {
 
   notify(eventId: string | undefined, eventData: unknown, more: Message = {}): void {
     const response = { eventId, eventType: "CUSTOM_WS_EVENTS", eventName: "orders", eventData, ...more };
-    this.last.tell({ type: "NOTIFICATION", response });
+    this.last.deliver({ type: "NOTIFICATION", response });
   }
 }
 
-/** A JWT that says when it ends, in seconds from now. */
+/** A JWT that expires in `seconds` from now. */
 export function jwt(seconds: number, claims: Message = {}): string {
   const now = Math.floor(Date.now() / 1000);
   const payload = { iat: now, exp: now + seconds, ...claims };
@@ -113,8 +113,8 @@ export function tokensFor(seconds: number): Tokens {
   return { api: "h.e30.s", user: jwt(seconds) };
 }
 
-/** A client of a fake node, its states, and how to let everything settle. */
-export function setUp(options: Partial<CarillonOptions> = {}, node = new FakeNode()) {
+/** A client of a mock node, with its states. */
+export function setUp(options: Partial<CarillonOptions> = {}, node = new MockNode()) {
   const tokens = vi.fn(async (): Promise<Tokens | null> => tokensFor(3600));
   const carillon = new Carillon("wss://ws.example.com", { tokens, WebSocket: node.WebSocket, ...options });
   const states: ConnectionState[] = [];
@@ -122,25 +122,25 @@ export function setUp(options: Partial<CarillonOptions> = {}, node = new FakeNod
   return { node, carillon, states, tokens };
 }
 
-/** Lets promises and timers of no wait come to their end. */
+/** Runs pending promises and timers without a wait. */
 export async function settle(): Promise<void> {
   await vi.advanceTimersByTimeAsync(0);
 }
 
 type Disconnected = Extract<ConnectionState, { status: "disconnected" }>;
 
-/** The names of states. */
+/** The statuses of states. */
 export function statusOf(states: ConnectionState[]): string[] {
   return states.map(({ status }) => status);
 }
 
-/** How long a client waits for its next attempt, in milliseconds. */
+/** The time to the client's next attempt, in milliseconds. */
 export function waitOf(state: ConnectionState | undefined): number {
   return (state as Disconnected).retryAt! - Date.now();
 }
 
-/** A clock that the test moves; a fresh one for each test of a file. */
-export function useFakeClock(): void {
+/** Gives each test of a file a mock clock that it advances. */
+export function useMockClock(): void {
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_800_000_000_000 });
   });
@@ -151,20 +151,20 @@ export function useFakeClock(): void {
   });
 }
 
-/** What a subscription tells, in order. */
+/** Records the events of a subscription, in order. */
 export function record(subscription: Subscription<any>): string[] {
-  const told: string[] = [];
-  subscription.on("notification", (data) => told.push(`notification ${JSON.stringify(data)}`));
-  subscription.on("gap", (reason) => told.push(`gap ${reason}`));
-  subscription.on("registering", () => told.push("registering"));
-  subscription.on("registered", () => told.push("registered"));
-  subscription.on("refused", ({ code }) => told.push(`refused ${code}`));
-  subscription.on("ended", (reason) => told.push(`ended ${reason}`));
-  return told;
+  const received: string[] = [];
+  subscription.on("notification", (data) => received.push(`notification ${JSON.stringify(data)}`));
+  subscription.on("gap", (reason) => received.push(`gap ${reason}`));
+  subscription.on("registering", () => received.push("registering"));
+  subscription.on("registered", () => received.push("registered"));
+  subscription.on("refused", ({ code }) => received.push(`refused ${code}`));
+  subscription.on("ended", (reason) => received.push(`ended ${reason}`));
+  return received;
 }
 
-/** Ends the session and waits for the next. */
-export async function reconnect(node: FakeNode, closeCode = 1001): Promise<void> {
+/** Ends the session and waits for the next one. */
+export async function reconnect(node: MockNode, closeCode = 1001): Promise<void> {
   node.last.end(closeCode);
   await vi.advanceTimersByTimeAsync(5_000);
 }

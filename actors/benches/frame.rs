@@ -1,4 +1,4 @@
-//! What a frame costs: in (unmasked, checked, told) and out (header and payload).
+//! The cost of frames: incoming (unmask, check, parse) and outgoing (header and payload).
 
 use std::hint::black_box;
 use std::ops::ControlFlow;

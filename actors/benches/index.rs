@@ -1,6 +1,7 @@
-//! What the subscription index costs: bytes per subscription, and the time to find, tell, add and remove.
+//! The cost of the subscription index: bytes per subscription, and the time to find, deliver, insert and remove.
 //!
-//! `cargo bench -p carillon-actors --bench index`. Bytes are those asked of the allocator, without its own rounding.
+//! `cargo bench -p carillon-actors --bench index`. Bytes are those requested from the allocator,
+//! without its rounding.
 
 use actors::condition::Condition;
 use actors::condition::document::Document;
@@ -17,7 +18,7 @@ struct Counting;
 
 static LIVE_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: every call goes to the system's allocator as it came; only a counter is kept besides.
+// SAFETY: every call is passed to the system's allocator unchanged. Only a counter is added.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE_BYTES.fetch_add(layout.size(), Relaxed);
@@ -37,7 +38,7 @@ const CHANNEL: ChannelId = ChannelId(1);
 const DELIVERY: DeliveryId = DeliveryId(1);
 const MILLION: u32 = 1_000_000;
 
-/// Different emits that a find is measured over, so that no one subscription stays in the processor's cache.
+/// Number of different emits in a measurement, so that the subscriptions do not stay in the processor's cache.
 const EMITS: u32 = 16_384;
 
 fn session(slot: u32) -> SessionRef {
@@ -49,7 +50,7 @@ fn own_recipient(number: u32) -> Condition {
     Condition::parse(&criteria).expect("criteria made here")
 }
 
-/// An index with `count` subscriptions made by `one`; prints what it weighs.
+/// Builds an index with `count` subscriptions from `one`, and prints its size.
 fn build(name: &str, count: u32, one: impl Fn(u32) -> (ChannelId, Condition)) -> SubscriptionIndex {
     let before = LIVE_BYTES.load(Relaxed);
     let start = Instant::now();
@@ -71,23 +72,23 @@ fn own_recipients(count: u32) -> SubscriptionIndex {
     build("own recipientId", count, |number| (CHANNEL, own_recipient(number)))
 }
 
-fn count_told(index: &mut SubscriptionIndex, document: &Document<'_>) -> u32 {
-    let mut told = 0;
+fn count_matches(index: &mut SubscriptionIndex, document: &Document<'_>) -> u32 {
+    let mut matches = 0;
     let undecided = index.find(CHANNEL, document, &mut |_, target| {
         black_box(target);
-        told += 1;
+        matches += 1;
     });
     assert!(undecided.is_empty());
-    told
+    matches
 }
 
-/// Seconds that the processor spent on this process, if the system tells (Linux).
+/// The processor time of this process in seconds (Linux only).
 fn processor_seconds() -> Option<f64> {
     let spent = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     Some(spent.split(' ').next()?.parse::<f64>().ok()? / 1e9)
 }
 
-/// Prints what a turn of `once` takes of the processor: unlike criterion's times the same on a busy machine.
+/// Prints the processor time of one call of `once`. Unlike criterion's times, it is the same on a busy machine.
 fn print_processor_time(name: &str, mut once: impl FnMut()) {
     const TURNS: u32 = 1_000_000;
     let start = processor_seconds();
@@ -108,7 +109,7 @@ fn find_one(criterion: &mut Criterion, count: u32) {
     let read = |text| Document::parse(text).expect("event data made here");
     let documents: Vec<Document<'_>> = texts.iter().map(|text| read(text)).collect();
     let mut emits = documents.iter().cycle();
-    let mut find = || assert_eq!(count_told(&mut index, emits.next().expect("a cycle")), 1);
+    let mut find = || assert_eq!(count_matches(&mut index, emits.next().expect("a cycle")), 1);
     let name = format!("find one of {count}");
     print_processor_time(&name, &mut find);
     criterion.bench_function(&name, |bencher| bencher.iter(&mut find));
@@ -116,7 +117,7 @@ fn find_one(criterion: &mut Criterion, count: u32) {
     let mut emits = texts.iter().cycle();
     let mut read_and_find = || {
         let document = read(emits.next().expect("a cycle"));
-        assert_eq!(count_told(&mut index, &document), 1);
+        assert_eq!(count_matches(&mut index, &document), 1);
     };
     let name = format!("read the event data and find one of {count}");
     print_processor_time(&name, &mut read_and_find);
@@ -138,8 +139,8 @@ fn broadcast(criterion: &mut Criterion) {
     let document = Document::parse(r#"{"kind":"news","title":"Hello"}"#).expect("event data made here");
     let mut group = criterion.benchmark_group("broadcast");
     group.throughput(Throughput::Elements(u64::from(MEMBERS)));
-    group.bench_function("tell 100000 members", |bencher| {
-        bencher.iter(|| assert_eq!(count_told(&mut index, &document), MEMBERS));
+    group.bench_function("match 100000 members", |bencher| {
+        bencher.iter(|| assert_eq!(count_matches(&mut index, &document), MEMBERS));
     });
     group.finish();
 }

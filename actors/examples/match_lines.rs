@@ -1,4 +1,4 @@
-//! Evaluates conditions line by line, so that other implementations can be compared with ours.
+//! Evaluates conditions line by line, to compare other implementations with ours.
 //!
 //! Reads `{"criteria": …, "data": …}` on standard input and prints `true`, `false` or `error CODE message` for each.
 
@@ -22,7 +22,7 @@ fn answer(line: &str) -> String {
     };
     let field = |name| document.root().field(name).as_ref().map(Value::raw);
     let (Some(criteria), Some(data)) = (field("criteria"), field("data")) else {
-        return error_line(ErrorCode::InvalidJson, "a line has criteria and data");
+        return error_line(ErrorCode::InvalidJson, "a line must have criteria and data");
     };
     match (Condition::parse(criteria), Document::parse(data)) {
         (Ok(condition), Ok(data)) => match condition.matches(&data, &CostBudget::default()) {

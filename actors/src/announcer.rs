@@ -1,7 +1,7 @@
-//! Tells all nodes what an operator asked for, over the bus.
+//! Sends control messages of the program to all nodes, over the bus.
 //!
-//! One actor on the bus arbiter, behind the HTTP API and the program's own watch over the catalogue. What is told means
-//! nothing to it; who acts on it is attached to the bus.
+//! One actor on the bus arbiter, behind the HTTP API. It does not interpret the messages. Their handlers are attached
+//! to the bus.
 
 use crate::bus::{BusError, Control, SharedBus};
 use actix::prelude::*;

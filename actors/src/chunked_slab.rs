@@ -1,17 +1,15 @@
-//! Numbered records in chunks: no growth copies a huge vector, and an emptied chunk gives its memory back.
-//!
-//! Knows nothing of what it holds.
+//! A slab in chunks: growth never copies a large vector, and the memory of an empty chunk is freed.
 
 use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
 
-/// "No record", where a `u32` names one. Also what a slab never hands out.
+/// The id that means "no record". A slab never assigns it.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Records in a chunk: at the 64 bytes of an index's largest record 64 KiB, small enough to fill and to free at once.
+/// Records per chunk. With the index's largest record of 64 bytes, a chunk has 64 KiB.
 const CHUNK: usize = 1024;
 
-/// Records named by `u32`, reused lowest chunk first, so that what is left gathers and the upper chunks empty.
+/// Records with `u32` ids. Free ids of the lowest chunk are reused first, so the upper chunks become empty.
 pub(crate) struct ChunkedSlab<T> {
     chunks: Vec<Chunk<T>>,
     /// The chunks that have room.
@@ -29,7 +27,7 @@ struct Chunk<T> {
 const NO_SLOT: u16 = u16::MAX;
 
 enum Slot<T> {
-    /// Free; the next free slot of the chunk.
+    /// Free, with the next free slot of the chunk.
     Vacant(u16),
     Taken(T),
 }
@@ -41,7 +39,7 @@ impl<T> Default for ChunkedSlab<T> {
 }
 
 impl<T> ChunkedSlab<T> {
-    /// Stores `record` under a number that nothing else has.
+    /// Stores `record` and returns its id.
     pub(crate) fn insert(&mut self, record: T) -> u32 {
         let chunk = match self.open.first() {
             Some(&chunk) => chunk,
@@ -56,7 +54,7 @@ impl<T> ChunkedSlab<T> {
         chunk * CHUNK as u32 + u32::from(slot)
     }
 
-    /// The number that the next record gets.
+    /// The id of the next record.
     pub(crate) fn next_id(&self) -> u32 {
         let (chunk, slot) = match self.open.first() {
             Some(&chunk) => (chunk, self.chunks[chunk as usize].next_slot()),
@@ -65,15 +63,15 @@ impl<T> ChunkedSlab<T> {
         chunk * CHUNK as u32 + u32::from(slot)
     }
 
-    /// No record has this number or a higher one.
+    /// One past the highest used id.
     pub(crate) fn end(&self) -> u32 {
         let last = self.chunks.last().map_or(0, |chunk| chunk.slots.len());
         (self.chunks.len().saturating_sub(1) * CHUNK + last) as u32
     }
 
-    /// Takes the record out.
+    /// Removes the record.
     pub(crate) fn remove(&mut self, id: u32) -> Option<T> {
-        let (chunk, slot) = place(id);
+        let (chunk, slot) = locate(id);
         let record = self.chunks.get_mut(chunk)?.remove(slot)?;
         self.len -= 1;
         self.open.insert(chunk as u32);
@@ -82,7 +80,7 @@ impl<T> ChunkedSlab<T> {
     }
 
     pub(crate) fn get(&self, id: u32) -> Option<&T> {
-        let (chunk, slot) = place(id);
+        let (chunk, slot) = locate(id);
         match self.chunks.get(chunk)?.slots.get(slot)? {
             Slot::Taken(record) => Some(record),
             Slot::Vacant(_) => None,
@@ -90,17 +88,17 @@ impl<T> ChunkedSlab<T> {
     }
 
     pub(crate) fn get_mut(&mut self, id: u32) -> Option<&mut T> {
-        let (chunk, slot) = place(id);
+        let (chunk, slot) = locate(id);
         match self.chunks.get_mut(chunk)?.slots.get_mut(slot)? {
             Slot::Taken(record) => Some(record),
             Slot::Vacant(_) => None,
         }
     }
 
-    /// Every record with its number, in order.
+    /// Every record with its id, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let numbered = self.chunks.iter().zip(0..).flat_map(|(chunk, number)| {
-            chunk.slots.iter().zip(0..).map(move |(slot, place)| (number * CHUNK as u32 + place, slot))
+            chunk.slots.iter().zip(0..).map(move |(slot, offset)| (number * CHUNK as u32 + offset, slot))
         });
         numbered.filter_map(|(id, slot)| match slot {
             Slot::Taken(record) => Some((id, record)),
@@ -108,7 +106,7 @@ impl<T> ChunkedSlab<T> {
         })
     }
 
-    /// Every record, in the order of their numbers.
+    /// Every record, in the order of ids.
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         let slots = self.chunks.iter_mut().flat_map(|chunk| &mut chunk.slots);
         slots.filter_map(|slot| match slot {
@@ -121,7 +119,7 @@ impl<T> ChunkedSlab<T> {
         self.len
     }
 
-    /// The first chunk grows as it is used, so that a small index stays small; later ones are allocated whole.
+    /// The first chunk grows as it is used, so a small slab stays small. Later ones are allocated at full size.
     fn open_chunk(&mut self) -> u32 {
         let chunk = self.chunks.len();
         let capacity = if chunk == 0 { 0 } else { CHUNK };
@@ -138,7 +136,7 @@ impl<T> ChunkedSlab<T> {
     }
 }
 
-/// A number that a record keeps to another one is only dropped together with that record: see each caller's invariant.
+/// Panics if the id has no record. Callers hold an id only as long as its record exists: see their invariants.
 impl<T> Index<u32> for ChunkedSlab<T> {
     type Output = T;
 
@@ -197,7 +195,7 @@ impl<T> Chunk<T> {
     }
 }
 
-fn place(id: u32) -> (usize, usize) {
+fn locate(id: u32) -> (usize, usize) {
     (id as usize / CHUNK, id as usize % CHUNK)
 }
 
@@ -206,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_reused_and_an_emptied_slab_holds_no_memory() {
+    fn ids_are_reused_and_an_empty_slab_holds_no_memory() {
         let mut slab = ChunkedSlab::default();
         let ids: Vec<u32> = (0..5000u32).map(|value| slab.insert(value)).collect();
         assert_eq!((slab.end(), slab.next_id()), (5000, 5000));
@@ -227,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_emptied_chunk_below_a_full_one_gives_its_memory_back() {
+    fn the_memory_of_an_empty_chunk_below_a_full_one_is_freed() {
         let mut slab = ChunkedSlab::default();
         let ids: Vec<u32> = (0..2 * CHUNK as u32).map(|value| slab.insert(value)).collect();
         for id in &ids[..CHUNK] {

@@ -1,4 +1,4 @@
-//! What the broker counts: plain atomics, read by whoever shows them. Knows no metrics library.
+//! The broker's counters and gauges: plain atomics. The program exports them as metrics.
 
 use crate::protocol::codes::{CloseCode, GapReason};
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Gauge(AtomicU64);
 
 impl Gauge {
-    /// Adds `amount`; answers the sum.
+    /// Adds `amount` and returns the sum.
     pub fn add(&self, amount: u64) -> u64 {
         self.0.fetch_add(amount, Relaxed) + amount
     }
 
-    /// Takes `amount` away; what is taken was added before.
+    /// Subtracts `amount`, which must have been added before.
     pub fn subtract(&self, amount: u64) {
         self.0.fetch_sub(amount, Relaxed);
     }
 
-    /// Sets the number; for gauges with one writer.
+    /// Sets the number. Only for gauges with one writer.
     pub fn set(&self, value: u64) {
         self.0.store(value, Relaxed);
     }
 
-    /// The number now.
+    /// The current number.
     pub fn value(&self) -> u64 {
         self.0.load(Relaxed)
     }
@@ -40,13 +40,13 @@ impl Counter {
         self.0.fetch_add(amount, Relaxed);
     }
 
-    /// The number now.
+    /// The current number.
     pub fn value(&self) -> u64 {
         self.0.load(Relaxed)
     }
 }
 
-/// A limit that was met, by the name of its setting.
+/// A limit, named like its setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     MessageBytes,
@@ -94,7 +94,7 @@ impl Limit {
         Limit::HttpWriteTimeoutSeconds,
     ];
 
-    /// The setting's key, or the limit's own name where it follows from the system or is fixed.
+    /// The setting's key, or a name of its own if the limit is fixed or set by the system.
     pub const fn as_str(self) -> &'static str {
         match self {
             Limit::MessageBytes => "message_bytes",
@@ -120,21 +120,21 @@ impl Limit {
     }
 }
 
-/// How a session ended, as it is counted.
+/// How a session ended, for the metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CloseCause {
-    /// With one of our codes, whoever said it first.
+    /// With one of our codes, from either side.
     Code(CloseCode),
-    /// With another code of the peer's.
+    /// With another code, from the peer.
     OtherCode,
-    /// The connection broke or ended without a close frame (what RFC 6455 §7.1.5 calls 1006).
+    /// The connection ended without a close frame (1006 in RFC 6455 §7.1.5).
     Abrupt,
 }
 
-const ENDINGS: usize = CloseCode::ALL.len() + 2;
+const CLOSE_CAUSES: usize = CloseCode::ALL.len() + 2;
 
 impl CloseCause {
-    /// Every ending.
+    /// Every cause.
     pub fn all() -> impl Iterator<Item = CloseCause> {
         let codes = CloseCode::ALL.into_iter().map(CloseCause::Code);
         codes.chain([CloseCause::OtherCode, CloseCause::Abrupt])
@@ -161,61 +161,61 @@ impl CloseCause {
 /// All of a node's counters, shared by its actors.
 #[derive(Default)]
 pub struct Counters {
-    /// Sockets held as sessions, those that are closing included.
+    /// Sessions, including those that are closing.
     pub sessions: Gauge,
     pub subscriptions: Gauge,
-    /// Connections that speak HTTP, those in front of an upgrade included.
+    /// HTTP connections, including those that ask for an upgrade.
     pub http_connections: Gauge,
     /// (project, event) pairs with subscribers on this node.
     pub channels: Gauge,
-    /// Notification frames handed whole to the operating system.
+    /// Notifications that were completely written to the operating system.
     pub notifications: Counter,
-    /// Subscriptions of an emit's event that were not told, since their condition did not match.
+    /// Subscriptions whose condition did not match an emit of their event.
     pub condition_drops: Counter,
-    /// Bytes that wait in sessions for their sockets.
+    /// Unsent bytes of all sessions.
     pub session_queue_bytes: Gauge,
     /// Bytes of emits that exceed the send buffers of their sessions.
     pub session_burst_bytes: Gauge,
     /// Bytes of event data between the bus and the sessions.
     pub bus_queue_bytes: Gauge,
-    /// Nodes that were heard of lately, this one included.
+    /// Nodes that announced themselves lately, including this one.
     pub nodes: Gauge,
-    /// Projects of the catalogue that this node was told to read again.
+    /// Changes of projects after which this node read the catalogue again.
     pub project_changes: Counter,
-    /// How often the connection to the bus was lost, each of its halves counted.
+    /// Lost connections to the bus. Each direction counts.
     pub bus_losses: Counter,
-    closes: [Counter; ENDINGS],
+    closes: [Counter; CLOSE_CAUSES],
     gaps: [Counter; GapReason::ALL.len()],
     limits: [Counter; Limit::ALL.len()],
 }
 
 impl Counters {
     /// Counts the end of a session.
-    pub fn count_close(&self, ending: CloseCause) {
-        self.closes[ending.position()].add(1);
+    pub fn count_close(&self, cause: CloseCause) {
+        self.closes[cause.position()].add(1);
     }
 
-    /// Sessions that ended so.
-    pub fn closes(&self, ending: CloseCause) -> u64 {
-        self.closes[ending.position()].value()
+    /// Sessions that ended with this cause.
+    pub fn closes(&self, cause: CloseCause) -> u64 {
+        self.closes[cause.position()].value()
     }
 
-    /// Counts subscriptions that were told of a gap.
+    /// Counts subscriptions that got a gap.
     pub fn count_gaps(&self, reason: GapReason, amount: u64) {
         self.gaps[reason as usize].add(amount);
     }
 
-    /// Subscriptions that were told of a gap for this reason.
+    /// Subscriptions that got a gap for this reason.
     pub fn gaps(&self, reason: GapReason) -> u64 {
         self.gaps[reason as usize].value()
     }
 
-    /// Counts that a limit was met.
+    /// Counts that a limit was reached.
     pub fn count_limit(&self, limit: Limit) {
         self.limits[limit as usize].add(1);
     }
 
-    /// How often a limit was met.
+    /// How often a limit was reached.
     pub fn limits(&self, limit: Limit) -> u64 {
         self.limits[limit as usize].value()
     }
@@ -225,10 +225,10 @@ impl Counters {
 pub struct CountedSession(Arc<Counters>);
 
 impl CountedSession {
-    /// Counts a session, unless `most` are counted already.
-    pub fn count(counters: &Arc<Counters>, most: u64) -> Option<CountedSession> {
+    /// Counts a session. Returns `None` if `max` are counted already.
+    pub fn count(counters: &Arc<Counters>, max: u64) -> Option<CountedSession> {
         let counted = CountedSession(counters.clone());
-        (counters.sessions.add(1) <= most).then_some(counted)
+        (counters.sessions.add(1) <= max).then_some(counted)
     }
 }
 
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_counted_until_it_is_dropped_and_never_past_the_most() {
+    fn a_session_is_counted_until_it_is_dropped_and_never_past_the_maximum() {
         let counters = Arc::new(Counters::default());
         let first = CountedSession::count(&counters, 1);
         assert!(first.is_some() && CountedSession::count(&counters, 1).is_none());
@@ -253,14 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn every_ending_has_a_place_of_its_own() {
-        let mut places: Vec<usize> = CloseCause::all().map(CloseCause::position).collect();
-        places.dedup();
-        assert_eq!(places, (0..ENDINGS).collect::<Vec<_>>());
+    fn every_close_cause_has_its_own_counter() {
+        let mut positions: Vec<usize> = CloseCause::all().map(CloseCause::position).collect();
+        positions.dedup();
+        assert_eq!(positions, (0..CLOSE_CAUSES).collect::<Vec<_>>());
     }
 
     #[test]
-    fn every_limit_is_counted_apart() {
+    fn every_limit_has_its_own_counter() {
         let counters = Counters::default();
         for limit in Limit::ALL {
             counters.count_limit(limit);

@@ -1,12 +1,12 @@
-//! 128 bits that stand for a text or a value which then need not be kept.
+//! 128-bit keyed hashes, stored in place of texts and values.
 //!
-//! Exact enough: among n fingerprints held, a look-up meets a wrong one with a probability of n / 2^128. Not forgeable:
-//! SipHash is a pseudo-random function under a random key that never leaves the process, and neither does a
-//! fingerprint, so that nobody can search for two inputs that meet.
+//! Among n fingerprints, a lookup finds a wrong one with a probability of n / 2^128. Collisions cannot be forged:
+//! SipHash is a pseudo-random function under a random key, and neither the key nor a fingerprint ever leaves the
+//! process.
 
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 
-/// Stands for what was fed to it, within this process.
+/// The keyed hash of an input, valid within this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint {
     low: u64,
@@ -14,13 +14,13 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// Half of it: spread well enough for a hash table.
+    /// Half of the fingerprint, for hash tables.
     pub fn hash(self) -> u64 {
         self.low
     }
 }
 
-/// Half a fingerprint: enough to tell a few from each other, such as the keys of a project.
+/// Half a fingerprint. It is enough for small sets, such as the keys of a project.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Fingerprint64(u64);
 
@@ -37,10 +37,10 @@ pub struct Fingerprints {
 }
 
 impl Fingerprints {
-    /// The fingerprint of what `feed` writes.
+    /// The fingerprint of the bytes that `feed` writes.
     pub fn of(&self, feed: impl FnOnce(&mut FingerprintHasher)) -> Fingerprint {
         let mut hashers = FingerprintHasher { low: self.random.build_hasher(), high: self.random.build_hasher() };
-        // The halves differ in their input, which makes them as good as independent.
+        // The halves hash different inputs, so they are independent.
         hashers.low.write_u32(0);
         hashers.high.write_u32(1);
         feed(&mut hashers);
@@ -48,7 +48,7 @@ impl Fingerprints {
     }
 }
 
-/// Feeds two hashers at once, so that a value is brought into its canonical form once.
+/// Feeds two hashers at once, so a value is brought into its canonical form only once.
 pub struct FingerprintHasher {
     low: DefaultHasher,
     high: DefaultHasher,
@@ -71,7 +71,7 @@ mod tests {
     use std::hash::Hash;
 
     #[test]
-    fn a_fingerprint_stands_for_its_input_under_one_key_only() {
+    fn equal_inputs_have_equal_fingerprints_under_one_key_only() {
         let (one, other) = (Fingerprints::default(), Fingerprints::default());
         let of = |fingerprints: &Fingerprints, text: &str| fingerprints.of(|hasher| text.hash(hasher));
         assert_eq!(of(&one, "a"), of(&one, "a"));

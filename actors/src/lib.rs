@@ -1,24 +1,24 @@
 //! The broker itself, without HTTP, MongoDB or files.
 //!
 //! ```text
-//!  client ──frame──▶ hub (one per worker) ──▶ session ──Requests──▶ registry ──join──▶ bus
-//!                     ▲      ▲                                        │   ▲             ▲
-//!                     │      └───────────────Answers─────────────────┘   │             │
-//!                     └──────────────────────Dispatch────────────────────────┘◀─Published──┤
-//!  backend ──HTTP──▶ (the program) ──EmitCall──▶ batcher (per worker) ──▶ emitter ─publish─┘
+//! client ──frame──▶ hub ──▶ session ──Requests──▶ registry ──join──▶ bus
+//! client ◀──frame── hub ◀────Answers, Dispatch─── registry ◀─Published─ bus
+//! backend ──HTTP──▶ (the program) ──EmitCall──▶ batcher ──▶ emitter ──publish──▶ bus
 //! ```
 //!
-//! - `protocol`, `condition`, `registry::index` are pure: no actor, no socket, no driver.
-//! - `session` and `hub` own sockets, one hub a worker thread; they never know the bus.
-//! - `registry`, `emitter`, `announcer`, `nodes` and `bus` live on one thread, the bus arbiter; the emitter's batchers
-//!   one on each worker.
+//! - `protocol`, `condition` and `registry::index` are pure: they use no actor, socket or driver.
+//! - `session` and `hub` own the sockets. Each worker thread has one hub. They do not know the bus.
+//! - `registry`, `emitter`, `announcer`, `nodes` and `bus` live on one thread, the bus arbiter. Each worker has a
+//!   batcher of the emitter.
 //!
 //! Invariants:
-//! 1. Every emit goes through the bus, a node's own too: a channel has one order for all.
-//! 2. A REGISTER is answered after its channel is joined, by the same path as notifications: what is emitted after the
-//!    answer is told, and nothing is told before it. An UNREGISTER is answered by that path too: nothing is told after.
-//! 3. A slot is reused, a [`ids::SessionRef`] is not: whoever holds one compares the generation.
-//! 4. What waits is bounded in bytes: a session's outbox by `send_buffer_bytes`, event data by the bus's room.
+//! 1. Every emit goes through the bus, including a node's own emits, so a channel has one order on all nodes.
+//! 2. The answer to REGISTER takes the same path as notifications, after the channel is joined. So every later emit is
+//!    delivered, and no notification arrives before the answer. The answer to UNREGISTER takes that path too, so no
+//!    notification arrives after it.
+//! 3. A slot is reused, a [`ids::SessionRef`] is not: its generation is compared before each use.
+//! 4. Waiting data is bounded in bytes: a session's outbox by `send_buffer_bytes`, event data by the permits of
+//!    `backpressure`.
 
 pub mod announcer;
 pub mod backpressure;

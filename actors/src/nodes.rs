@@ -1,7 +1,7 @@
-//! Which nodes there are: each tells the others of itself, and forgets who was silent for long.
+//! The list of nodes. Each node announces itself periodically, and nodes that stay silent are removed.
 //!
-//! One actor on the bus arbiter. The list is kept by every node and nowhere else: in Redis it could only be read by
-//! looking through all keys. Knows neither sessions nor projects.
+//! One actor on the bus arbiter. Every node holds the list in memory. In Redis it could only be read by a scan of all
+//! keys. This actor does not know sessions or projects.
 
 use crate::bus::{Control, NodeFacts, SharedBus};
 use crate::counters::Counters;
@@ -10,16 +10,16 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often a node tells of itself.
-const TELL_INTERVAL: Duration = Duration::from_secs(5);
+/// Interval of a node's announcements.
+const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Silent for so long, a node is gone: two messages may be lost.
-const SILENCE: Duration = Duration::from_secs(15);
+/// A node that is silent for this long is removed. Two announcements may be lost.
+const NODE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// The most nodes that are remembered; more than share one Redis.
-const NODES: usize = 1000;
+/// Maximum number of nodes in the list. It is more than can share one Redis.
+const MAX_NODES: usize = 1000;
 
-/// Tells the others that this node goes; it tells nothing more.
+/// Tells the other nodes that this node stops. It makes no announcement afterwards.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct Leave;
@@ -34,23 +34,23 @@ pub struct NodeList {
 }
 
 impl NodeList {
-    /// The list as the node with these facts keeps it.
+    /// The list of the node with these facts.
     pub fn new(bus: SharedBus, own: NodeFacts, counters: Arc<Counters>) -> NodeList {
         NodeList { bus, own, has_left: false, seen: HashMap::new(), counters }
     }
 
-    fn tell(&mut self) {
-        self.seen.retain(|_, (_, at)| at.elapsed() < SILENCE);
-        self.count();
+    fn announce(&mut self) {
+        self.seen.retain(|_, (_, at)| at.elapsed() < NODE_TIMEOUT);
+        self.update_gauge();
         if !self.has_left {
             let sessions = self.counters.sessions.value();
             let facts = NodeFacts { sessions, ..self.own.clone() };
-            // Nobody waits for it.
+            // The answer is not needed.
             drop(self.bus.announce(&Control::NodeSeen(facts)));
         }
     }
 
-    fn count(&self) {
+    fn update_gauge(&self) {
         self.counters.nodes.set(self.seen.len() as u64);
     }
 }
@@ -60,8 +60,8 @@ impl Actor for NodeList {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.bus.attach_control(ctx.address().recipient());
-        self.tell();
-        ctx.run_interval(TELL_INTERVAL, |list, _| list.tell());
+        self.announce();
+        ctx.run_interval(ANNOUNCE_INTERVAL, |list, _| list.announce());
     }
 }
 
@@ -72,12 +72,12 @@ impl Handler<Control> for NodeList {
         match message {
             Control::NodeSeen(facts) => {
                 let is_known = self.seen.contains_key(&facts.node);
-                if is_known || self.seen.len() < NODES {
+                if is_known || self.seen.len() < MAX_NODES {
                     if !is_known {
-                        log::info!("a node is there: node={:?} version={:?}", facts.node, facts.version);
-                        // It has not heard of us yet.
+                        log::info!(node = facts.node, version = facts.version; "a node has joined");
+                        // The new node does not know this one yet.
                         if facts.node != self.own.node {
-                            self.tell();
+                            self.announce();
                         }
                     }
                     self.seen.insert(facts.node.clone(), (facts, Instant::now()));
@@ -85,7 +85,7 @@ impl Handler<Control> for NodeList {
             }
             Control::NodeLeft { node } => {
                 if self.seen.remove(&node).is_some() {
-                    log::info!("a node has left: node={node:?}");
+                    log::info!(node; "a node has left");
                 }
             }
             // The program's own handler carries these out.
@@ -94,7 +94,7 @@ impl Handler<Control> for NodeList {
             | Control::ProjectChanged { .. }
             | Control::Missed => {}
         }
-        self.count();
+        self.update_gauge();
     }
 }
 

@@ -111,7 +111,7 @@ impl ControlHandler {
         }));
     }
 
-    /// Replies to the node that took the call. A reply that is lost on the bus shows in the answer of the call.
+    /// Replies to the node that received the call. If the reply is lost on the bus, the answer of the call shows it.
     fn reply(&self, call: u64, sessions: u64) {
         if !self.replies.add(call, sessions)
             && let Some(announcer) = &self.announcer
@@ -139,11 +139,11 @@ impl ControlHandler {
     /// Ends the sessions of a project whose key is not active any more, when the catalogue answers.
     fn end_revoked(&mut self, project: ProjectName, ctx: &mut Context<Self>) {
         let authenticator = self.authenticator.clone();
-        let asked = async move {
+        let request = async move {
             let keys = authenticator.active_keys(&project).await;
             (project, keys)
         };
-        ctx.spawn(asked.into_actor(self).map(|(project, keys), handler, ctx| match keys {
+        ctx.spawn(request.into_actor(self).map(|(project, keys), handler, ctx| match keys {
             Ok(keys) => handler.retain_keys(&project, keys, ctx),
             Err(_) => handler.retry(project, ctx),
         }));
@@ -179,8 +179,8 @@ impl ControlHandler {
     /// Checks repeatedly whether another process has changed the catalogue.
     fn watch(&mut self, ctx: &mut Context<Self>) {
         let catalogue = self.catalogue.clone();
-        let asked = async move { catalogue.version().await };
-        ctx.spawn(asked.into_actor(self).map(|version, handler, ctx| {
+        let request = async move { catalogue.version().await };
+        ctx.spawn(request.into_actor(self).map(|version, handler, ctx| {
             match version {
                 // This catalogue has no version.
                 Ok(None) => return,

@@ -93,7 +93,7 @@ pub enum BusError {
     /// It is certain that nothing was published.
     #[error("the bus is out of reach")]
     Unavailable,
-    /// The publication was handed to the bus, and the answer did not arrive.
+    /// The publication was sent to the bus, and the answer did not arrive.
     #[error("the bus did not answer: whether it published is unknown")]
     OutcomeUnknown,
     #[error("the bus remembers as many idempotency keys as limits.idempotency_keys allows: try again later")]

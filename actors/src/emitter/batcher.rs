@@ -1,8 +1,8 @@
-//! What the HTTP calls of one worker emit within a turn, for the emitter in one message.
+//! Collects the emit calls of a worker within a turn and sends them to the emitter in one message.
 //!
-//! One actor a worker. Without it each call would wake the bus arbiter by itself, a fifth of what an emit takes; calls
-//! that came together are answered together, and a backend's next ones come together again. A call that comes alone
-//! waits for nothing.
+//! One actor per worker. Without it each call would wake the bus arbiter, which is a fifth of the cost of an emit.
+//! Calls that arrive together are answered together, so the next calls of a backend arrive together again. A single
+//! call does not wait.
 
 use super::{EmitBatch, EmitCall, Emitter};
 use actix::fut::ActorFuture;
@@ -13,7 +13,7 @@ use std::task::{Context as TaskContext, Poll};
 /// See the module.
 pub struct EmitBatcher {
     emitter: Addr<Emitter>,
-    /// Bounded by the connections of the worker: each has one call under way.
+    /// Bounded by the connections of the worker: each has at most one call.
     calls: Vec<EmitCall>,
 }
 
@@ -40,7 +40,7 @@ impl Handler<EmitCall> for EmitBatcher {
     }
 }
 
-/// Hands over what the messages of the mailbox left. Never ends.
+/// Sends the collected calls after the messages of the mailbox. Never ends.
 struct EndOfTurn;
 
 impl ActorFuture<EmitBatcher> for EndOfTurn {
@@ -53,7 +53,7 @@ impl ActorFuture<EmitBatcher> for EndOfTurn {
         _: &mut TaskContext<'_>,
     ) -> Poll<()> {
         if !batcher.calls.is_empty() {
-            // Where the emitter is gone the calls are dropped, which answers them so.
+            // If the emitter has stopped, the calls are dropped, which tells the callers.
             batcher.emitter.do_send(EmitBatch(std::mem::take(&mut batcher.calls)));
         }
         Poll::Pending
@@ -79,7 +79,7 @@ mod tests {
     use tokio::sync::oneshot;
     use tokio::time::timeout;
 
-    /// Notes what is published; what is published on `stuck` is never taken.
+    /// Records publications. Those on `stuck` are never accepted.
     struct Recorder {
         events: Events,
         rest: LocalBus,
@@ -148,28 +148,28 @@ mod tests {
         results
     }
 
-    async fn count_told(results: oneshot::Receiver<Vec<EmitResult>>) -> usize {
+    async fn count_accepted(results: oneshot::Receiver<Vec<EmitResult>>) -> usize {
         let results = timeout(Duration::from_secs(10), results).await.expect("in time").expect("answered");
         results.into_iter().filter(Result::is_ok).count()
     }
 
     #[actix::test]
-    async fn calls_of_one_turn_are_published_in_their_order_and_each_is_answered() {
+    async fn calls_of_one_turn_are_published_in_order_and_each_is_answered() {
         let (batcher, events) = batcher();
         let calls = [call(&batcher, &["a", "b"]), call(&batcher, &["c"]), call(&batcher, &["d", "e", "f"])];
-        let mut told = Vec::new();
+        let mut accepted = Vec::new();
         for results in calls {
-            told.push(count_told(results).await);
+            accepted.push(count_accepted(results).await);
         }
-        assert_eq!(told, [2, 1, 3]);
+        assert_eq!(accepted, [2, 1, 3]);
         assert_eq!(events.borrow().iter().map(|event| &**event).collect::<String>(), "abcdef");
     }
 
     #[actix::test]
-    async fn a_call_that_the_bus_keeps_waiting_does_not_keep_the_others() {
+    async fn a_call_that_waits_for_the_bus_does_not_delay_others() {
         let (batcher, _) = batcher();
         let mut stuck = call(&batcher, &["stuck", "a"]);
-        assert_eq!(count_told(call(&batcher, &["b"])).await, 1);
+        assert_eq!(count_accepted(call(&batcher, &["b"])).await, 1);
         assert!(stuck.try_recv().is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! An emit's way: the project's rate, then one publish on the bus, under its idempotency key where it has one.
+//! Handles emits: checks the project's rate, then publishes once on the bus, under the idempotency key if there is one.
 //!
-//! One actor on the bus arbiter, behind the HTTP API. It never knows sessions: whoever is to be told is the registry's
-//! business, behind the bus.
+//! One actor on the bus arbiter, behind the HTTP API. It does not know sessions. The registry finds the receivers,
+//! behind the bus.
 
 mod batcher;
 mod rate;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::oneshot;
 
-/// One emit as a backend asked for it, its form checked.
+/// One emit of a backend. Its form is checked.
 #[derive(Debug)]
 pub struct Emit {
     pub event: Arc<str>,
@@ -45,7 +45,7 @@ pub struct EmitCall {
 #[rtype(result = "()")]
 struct EmitBatch(Vec<EmitCall>);
 
-/// What was told, or told before under the same idempotency key.
+/// A published emit, or an earlier one with the same idempotency key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Emitted {
     pub id: EmitId,
@@ -53,8 +53,8 @@ pub struct Emitted {
 }
 
 impl Emitted {
-    fn of(taken: Accepted, id: EmitId) -> Emitted {
-        match taken {
+    fn of(accepted: Accepted, id: EmitId) -> Emitted {
+        match accepted {
             Accepted::First => Emitted { id, is_duplicate: false },
             Accepted::Duplicate(id) => Emitted { id, is_duplicate: true },
         }
@@ -64,11 +64,11 @@ impl Emitted {
 /// Why an emit was not published, or may not have been. The caller may try again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EmitError {
-    #[error("the project emits faster than it may: try again in a second")]
+    #[error("the project emits faster than its limit: try again in a second")]
     RateLimited,
-    #[error("the node remembers as many idempotency keys as it may: try again later, or without a key")]
+    #[error("the node has reached its limit of idempotency keys: try again later, or without a key")]
     TooManyKeys,
-    #[error("the node remembers as many idempotency keys of this project as it may: try again later, or without a key")]
+    #[error("the project has reached its limit of idempotency keys: try again later, or without a key")]
     TooManyKeysOfProject,
     #[error("the bus is out of reach, the event was not published: try again")]
     BusUnavailable,
@@ -111,13 +111,13 @@ pub struct Emitter {
 }
 
 impl Emitter {
-    /// An emitter that publishes on `bus`; `node` is random, so that ids of different nodes differ. A project may emit
-    /// `emits_per_second` times a second, 0: without limit.
+    /// An emitter that publishes on `bus`. `node` is random, so ids of different nodes differ. A project may emit
+    /// `emits_per_second` times a second. 0 means no limit.
     pub fn new(bus: SharedBus, node: u64, emits_per_second: u32, counters: Arc<Counters>) -> Emitter {
         Emitter { bus, node, last_number: 0, rates: Rates::new(emits_per_second), counters }
     }
 
-    /// Checks one emit and publishes it; what is returned says what became of it when it is awaited.
+    /// Checks one emit and publishes it. The returned future resolves to the outcome.
     fn prepare(&mut self, project: &Arc<str>, emit: Emit, now: Instant) -> LocalBoxFuture<'static, EmitResult> {
         if !self.rates.take(project, now) {
             self.counters.count_limit(Limit::EmitsPerSecond);
@@ -133,7 +133,7 @@ impl Emitter {
             }
             Some(key) => {
                 let publish = self.bus.publish_once(publication, IdempotencyKey { key, id });
-                Box::pin(publish.map_ok(move |taken| Emitted::of(taken, id)).err_into())
+                Box::pin(publish.map_ok(move |accepted| Emitted::of(accepted, id)).err_into())
             }
         }
     }
@@ -163,11 +163,11 @@ impl Handler<EmitBatch> for Emitter {
             }
         }
         if !answers.is_empty() {
-            // In a task of its own, behind the registry's turn with what was published: the thread that is to tell it
-            // and to answer is then woken once for both.
+            // In a separate task, after the registry has handled the publications. The worker is then woken once for
+            // both the deliveries and the answers.
             actix::spawn(async move {
                 for (answer, results) in answers {
-                    // Who asked may be gone.
+                    // The caller may be gone.
                     drop(answer.send(results));
                 }
             });
@@ -175,7 +175,7 @@ impl Handler<EmitBatch> for Emitter {
     }
 }
 
-/// One after the other: the order of a call's emits is the order on their channels.
+/// Awaits the emits one after another, so their order on a channel is their order in the call.
 async fn publish_all(prepared: Vec<LocalBoxFuture<'static, EmitResult>>) -> Vec<EmitResult> {
     let mut results = Vec::with_capacity(prepared.len());
     for emit in prepared {

@@ -1,4 +1,4 @@
-//! How fast a project may emit: a bucket of tokens each, as deep as one second's worth.
+//! The emit rate of projects: one token bucket per project, which holds the tokens of one second.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,19 +9,19 @@ struct Bucket {
     filled_at: Instant,
 }
 
-/// See the module. Projects are as many as the catalogue has: only verified tokens get here.
+/// See the module. Bounded by the projects of the catalogue, because only verified tokens get here.
 pub(super) struct Rates {
     per_second: u32,
     buckets: HashMap<Arc<str>, Bucket>,
 }
 
 impl Rates {
-    /// `per_second` 0: no limit.
+    /// With `per_second` 0 there is no limit.
     pub fn new(per_second: u32) -> Rates {
         Rates { per_second, buckets: HashMap::new() }
     }
 
-    /// Takes one token of the project's, if there is one.
+    /// Takes a token of the project, if there is one.
     pub fn take(&mut self, project: &Arc<str>, now: Instant) -> bool {
         if self.per_second == 0 {
             return true;
@@ -45,7 +45,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_project_gets_its_rate_and_others_their_own() {
+    fn each_project_has_its_own_rate() {
         let (mut rates, start) = (Rates::new(2), Instant::now());
         let (one, other): (Arc<str>, Arc<str>) = ("one".into(), "other".into());
         assert_eq!([(); 3].map(|()| rates.take(&one, start)), [true, true, false]);

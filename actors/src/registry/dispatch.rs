@@ -1,5 +1,5 @@
-//! The way from the registry to the hubs: input from the bus waits here while the hubs have no room, and each hub
-//! receives its frames in one message.
+//! Dispatches frames to the hubs. Input from the bus waits here while the hubs have no room, and each hub receives its
+//! frames in one message.
 
 use super::SessionRegistry;
 use super::matches::{Match, SessionsByWorker};

@@ -1,4 +1,4 @@
-//! The executable. All it decides is the memory allocator; the program is [`carillon::command_line`].
+//! The executable. It only chooses the memory allocator. The program is [`carillon::command_line`].
 
 #![forbid(unsafe_code)]
 

@@ -3,7 +3,7 @@
 //!
 //! `npm run try` in `clients/js` writes the build of that client to `try/client.js`. Never edit it by hand.
 
-use super::health;
+use super::unrouted;
 use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 
@@ -42,7 +42,7 @@ pub async fn module(name: web::Path<String>) -> HttpResponse {
         "page.js" => include_str!("console/try/page.js"),
         "subscriptions.js" => include_str!("console/try/subscriptions.js"),
         "tokens.js" => include_str!("console/try/tokens.js"),
-        _ => return health::no_route().await,
+        _ => return unrouted::no_route().await,
     })
 }
 

@@ -4,7 +4,8 @@
 //! | --- | --- |
 //! | `GET /`, `GET /ws` with a WebSocket upgrade | [`connect`] (before actix-web: see `node/`) |
 //! | `POST /v1/projects/{project}/events`, `/api/system-api/{project}/emit-event-ws` | [`emit`] |
-//! | `GET /`, `GET /ws` without an upgrade | [`health`]: name and version; 426 |
+//! | `GET /` without an upgrade | [`product`] |
+//! | `GET /ws` without an upgrade, any other path or method | [`unrouted`] |
 //! | `POST /v1/projects/{project}/disconnect-user`, `revoke-key`, `GET …/keys` | [`admin`] |
 //! | `POST /api/system-api/{project}/disconnect-user-ws`, `revoke-key-ws`, `GET …/list-keys-ws` | [`admin`] |
 //! | `GET /healthz`, `/readyz`, `/metrics` | [`health`] |
@@ -29,6 +30,8 @@ mod emit_body;
 mod error;
 mod handshake;
 mod health;
+mod product;
+mod unrouted;
 
 pub use admission::{Admission, AdmissionLimits};
 pub use authorizer::NodeAuthorizer;
@@ -160,9 +163,9 @@ pub fn routes(config: &mut ServiceConfig, http: &HttpSettings) {
         .service(route(&["/healthz"], Method::GET, web::to(health::live)))
         .service(route(&["/readyz"], Method::GET, web::to(health::ready)))
         .service(route(&["/metrics"], Method::GET, web::to(health::metrics)))
-        .service(route(&["/"], Method::GET, web::to(health::product)))
-        .service(route(&["/ws"], Method::GET, web::to(health::upgrade_required)))
-        .default_service(web::to(health::no_route));
+        .service(route(&["/"], Method::GET, web::to(product::product)))
+        .service(route(&["/ws"], Method::GET, web::to(unrouted::upgrade_required)))
+        .default_service(web::to(unrouted::no_route));
     if http.try_page {
         config
             .service(route(&["/try"], Method::GET, web::to(console::page)))
@@ -179,5 +182,5 @@ fn route(paths: &[&str], method: Method, route: Route) -> Resource {
     } else {
         (route.guard(guard::Post()), "POST")
     };
-    web::resource(paths.to_vec()).route(route).default_service(web::to(move || health::method_not_allowed(allowed)))
+    web::resource(paths.to_vec()).route(route).default_service(web::to(move || unrouted::method_not_allowed(allowed)))
 }

@@ -305,19 +305,19 @@ fn token_inspect_says_why_a_token_is_refused_and_prints_no_signature() {
     let forged = format!("{signed}.{other_first}{}", &signature[1..]);
     let cases: [(&DataFolder, &str, &str); 3] = [
         (&data, &token, "verified  yes\n"),
-        (&other, &token, "verified  no: no active key of the project fits"),
+        (&other, &token, "verified  no: no active key of the project matches"),
         (&data, &forged, "verified  no: "),
     ];
-    for (catalogue, token, verdict) in cases {
+    for (catalogue, token, expected) in cases {
         let inspected = catalogue.carillon(&["token", "inspect", token]);
         let printed = text(&inspected.stdout);
-        assert!(printed.contains(verdict), "{printed}");
+        assert!(printed.contains(expected), "{printed}");
         assert!(printed.contains("\"sub\":\"u42\"") && printed.contains("\"alg\":\"HS256\""), "{printed}");
         assert!(
             !printed.contains(token.rsplit_once('.').unwrap().1),
             "the signature is a secret while the token lasts"
         );
-        assert_eq!(inspected.status.code(), Some(i32::from(!verdict.contains("yes"))), "{printed}");
+        assert_eq!(inspected.status.code(), Some(i32::from(!expected.contains("yes"))), "{printed}");
     }
     for nonsense in ["x", "a.b.c", "", "eyJhbGciOiJub25lIn0.e30."] {
         let refused = data.carillon(&["token", "inspect", nonsense]);
@@ -475,7 +475,7 @@ fn serve_listens_on_the_port_of_its_option() {
 }
 
 #[test]
-fn a_number_that_is_none_is_refused_in_words() {
+fn an_invalid_number_is_refused_with_the_accepted_range() {
     for (arguments, problem) in [
         (&["plan", "--users", "abc"][..], "'abc' is not a whole number, give 1 to 100000000000"),
         (&["plan", "--users", "0"], "0 is out of range, give 1 to 100000000000"),
@@ -490,17 +490,17 @@ fn a_number_that_is_none_is_refused_in_words() {
 }
 
 #[test]
-fn plan_says_what_so_many_users_take_in_a_table_and_in_json() {
+fn plan_prints_its_estimate_as_a_table_and_as_json() {
     let table = carillon(&["plan", "--users", "1000000", "--subscriptions", "2", "--memory-gb", "8"], &[]);
     assert_eq!((table.status.code(), text(&table.stderr)), (Some(0), ""));
     let table = text(&table.stdout);
     let json = carillon(&["plan", "--users", "1000000", "--subscriptions", "2", "--memory-gb", "8", "--json"], &[]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     let number = |name: &str| json[name].as_u64().unwrap();
-    let clients_a_node_holds = (4_000_000_000 - PROCESS_BYTES)
+    let max_clients_per_node = (4_000_000_000 - PROCESS_BYTES)
         / (PROCESS_BYTES_PER_CLIENT + PROCESS_BYTES_PER_FURTHER_SUBSCRIPTION + KERNEL_BYTES_PER_CLIENT);
-    assert_eq!(number("clients_a_node_holds"), clients_a_node_holds);
-    assert_eq!(number("nodes"), 1_000_000_u64.div_ceil(clients_a_node_holds) + 1);
+    assert_eq!(number("max_clients_per_node"), max_clients_per_node);
+    assert_eq!(number("nodes"), 1_000_000_u64.div_ceil(max_clients_per_node) + 1);
     for line in [
         format!("    net.netfilter.nf_conntrack_max = {}\n", number("nf_conntrack_max")),
         format!("    net.core.somaxconn = {}\n", number("somaxconn")),
@@ -509,12 +509,13 @@ fn plan_says_what_so_many_users_take_in_a_table_and_in_json() {
     ] {
         assert!(table.contains(&line), "{line} is missing in\n{table}");
     }
-    let marks: Vec<String> = json["tcp_mem"].as_array().unwrap().iter().map(|mark| mark.to_string()).collect();
-    assert!(table.contains(&format!("    net.ipv4.tcp_mem = {}\n", marks.join(" "))), "{table}");
+    let thresholds: Vec<String> =
+        json["tcp_mem"].as_array().unwrap().iter().map(|threshold| threshold.to_string()).collect();
+    assert!(table.contains(&format!("    net.ipv4.tcp_mem = {}\n", thresholds.join(" "))), "{table}");
 }
 
 #[test]
-fn plan_refuses_numbers_that_make_no_sense() {
+fn plan_refuses_numbers_out_of_range() {
     let with = |more: &[&'static str]| [&["plan", "--users", "1000"], more].concat();
     let cases = [
         vec!["plan"],

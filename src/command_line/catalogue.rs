@@ -82,7 +82,7 @@ pub(super) enum Notified {
     Nodes(u64),
     /// The node of the embedded catalogue sees it within a second.
     EmbeddedNode,
-    /// The node sees it within so many seconds.
+    /// The node sees it within this many seconds.
     WithinSeconds(u64),
 }
 

@@ -22,7 +22,7 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub(super) enum EventCommand {
-    /// Prints a project's events, each as a JSON object on a line of its own.
+    /// Prints a project's events, one JSON object per line.
     List {
         /// The project.
         #[arg(long)]

@@ -1,5 +1,5 @@
-//! `carillon health`: asks the node of this data folder whether it is alive or ready. For health checks in images without a
-//! shell.
+//! `carillon health`: asks the node of this data folder whether it is alive or ready. For health checks in images
+//! without a shell.
 
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -54,7 +54,8 @@ impl HealthCommand {
     }
 }
 
-/// The address in the file, which this machine can connect to: a node that listens on all addresses is asked on loopback.
+/// The address in the file, which this machine can connect to: a node that listens on all addresses is asked on
+/// loopback.
 fn node_address(path: &Path) -> Result<SocketAddr, HealthFailure> {
     let file = path.display().to_string();
     let text = match std::fs::read_to_string(path) {

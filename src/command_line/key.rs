@@ -25,7 +25,7 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeyCommand {
-    /// Prints every key of a project on a line of its own: id, use, algorithm, state. No secrets.
+    /// Prints the keys of a project, one per line: id, use, algorithm, state. No secrets.
     List {
         /// The project.
         #[arg(long)]
@@ -36,7 +36,7 @@ pub(super) enum KeyCommand {
         /// The project.
         #[arg(long)]
         project: ProjectName,
-        /// Which tokens it signs: api or user.
+        /// The kind of tokens that it signs: api or user.
         #[arg(long, value_name = "USE", value_parser = parse_use)]
         r#use: KeyUse,
         /// A file with a public key (PEM, "BEGIN PUBLIC KEY"). Without it, the key is a random secret.
@@ -51,13 +51,14 @@ pub(super) enum KeyCommand {
     },
     /// Shows the secret of a key, so that a backend can sign tokens itself. Asks first.
     ///
-    /// Prints two lines in the format of an environment file: CARILLON_USER_KEY_ID (the `kid`) and CARILLON_USER_KEY (the
-    /// secret in hexadecimal); for --use api, CARILLON_API_KEY_ID and CARILLON_API_KEY.
+    /// Prints two lines in the format of an environment file: CARILLON_USER_KEY_ID (the `kid`) and CARILLON_USER_KEY
+    /// (the secret in hexadecimal); for --use api, CARILLON_API_KEY_ID and CARILLON_API_KEY.
     Show {
         /// The project.
         #[arg(long)]
         project: ProjectName,
-        /// Which tokens the key signs: api or user. The first active key is shown, which `carillon token` uses too.
+        /// The kind of tokens that the key signs: api or user. The first active key is shown. `carillon token` uses it
+        /// too.
         #[arg(long, value_name = "USE", value_parser = parse_use, default_value = "user")]
         r#use: KeyUse,
         /// The key's id, if it is not the first active key of this use.
@@ -105,7 +106,7 @@ impl KeyCommand {
                     let message = format!("the project {project} already has a key {}: give another --id", key.id);
                     return Err(AccessFailure::Argument(message));
                 }
-                check_key(&key).map_err(|cause| AccessFailure::Argument(format!("the key can't be used: {cause}")))?;
+                check_key(&key).map_err(|cause| AccessFailure::Argument(format!("the key cannot be used: {cause}")))?;
                 catalogue.put_key(project, &key).await?;
                 notify_nodes_of_new(settings, project).await;
                 Ok(Answer::new(format!("{}\n", key.id), json!({"key": to_json(&key)})))
@@ -131,7 +132,7 @@ fn show(project: &Project, key_use: KeyUse, id: Option<&str>, yes: bool) -> Resu
     let (key, secret) = find_secret(project, key_use, id)?;
     let (name, id) = (&project.name, &key.id);
     if !yes {
-        confirm(&format!("Everybody who knows the secret of key {id} can sign tokens of the project {name}."))?;
+        confirm(&format!("Everyone who knows the secret of key {id} can sign tokens of the project {name}."))?;
     }
     let secret: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
     let variable = format!("CARILLON_{}_KEY", key.key_use.as_str().to_uppercase());

@@ -10,7 +10,7 @@ const SECONDS_PER_DAY: u64 = 86_400;
 /// Reads a lifetime of one second to ten years.
 ///
 /// # Errors
-/// A message for the person who typed it.
+/// A message for the user.
 pub(super) fn parse_lifetime(text: &str) -> Result<Duration, String> {
     let malformed = || "give a whole number and a unit, such as 90s, 15m, 1h or 7d".to_owned();
     let unit = text.chars().next_back().ok_or_else(malformed)?;

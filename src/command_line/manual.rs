@@ -1,4 +1,5 @@
-//! `carillon completions` and `carillon man`: shell completions and manual pages, generated from the command line itself.
+//! `carillon completions` and `carillon man`: shell completions and manual pages, generated from the command line
+//! itself.
 
 use std::path::{Path, PathBuf};
 

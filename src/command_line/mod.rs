@@ -39,7 +39,8 @@ Examples:
   carillon plan --users 1000000                  how many nodes and how much memory
   carillon completions bash > /etc/bash_completion.d/carillon";
 
-/// A real-time broker. Backends emit events over HTTP; WebSocket clients receive the events that match their conditions.
+/// A real-time broker. Backends emit events over HTTP; WebSocket clients receive the events that match their
+/// conditions.
 #[derive(Debug, Parser)]
 #[command(name = "carillon", version, about, after_help = EXAMPLES)]
 struct CommandLine {
@@ -147,7 +148,7 @@ pub fn run() -> ExitCode {
 fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)?;
     let outcome = runtime.block_on(work);
-    // Do not wait for a DNS lookup that still runs on a thread of its own.
+    // Do not wait for a DNS lookup that still runs on its own thread.
     runtime.shutdown_background();
     Ok(outcome)
 }

@@ -21,7 +21,7 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ProjectCommand {
-    /// Prints every project on a line of its own: name, state, which events it accepts.
+    /// Prints the projects, one per line: name, state, which events it accepts.
     List,
     /// Adds a project with a random key for each use.
     Add {
@@ -50,7 +50,7 @@ pub(super) enum ProjectCommand {
 pub(super) enum Events {
     /// Every name is an event.
     Open,
-    /// Only what `carillon event` has defined is an event.
+    /// Only the names that `carillon event define` has defined are events.
     Defined,
 }
 
@@ -101,7 +101,7 @@ impl ProjectCommand {
 async fn list(catalogue: &dyn Catalogue) -> Result<Answer, AccessFailure> {
     let (mut text, mut projects) = (String::new(), Vec::new());
     for name in catalogue.projects().await? {
-        // A project may be removed meanwhile.
+        // A project may have been removed in the meantime.
         if let Some(project) = catalogue.project(&name).await? {
             text.push_str(&format!("{}\n", line(&project)));
             projects.push(to_json(&project));

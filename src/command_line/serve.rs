@@ -14,8 +14,8 @@ pub(super) struct ServeCommand {
     /// The port to listen on, instead of the one in http.bind. 0 picks a free port.
     #[arg(long, value_name = "PORT", value_parser = whole_number(0_u16..=65_535))]
     port: Option<u16>,
-    /// Print tokens of the project demo, valid for a day, once the node is ready. Without it, they are printed only on a
-    /// terminal, and only if the node listens on a loopback address.
+    /// Print tokens of the project demo, valid for a day, once the node is ready. Without it, they are printed only on
+    /// a terminal, and only if the node listens on a loopback address.
     #[arg(long)]
     show_demo_tokens: bool,
 }

@@ -41,7 +41,7 @@ pub(super) enum TokenCommand {
         #[arg(long, value_parser = parse_lifetime)]
         ttl: Option<Duration>,
     },
-    /// Prints a user token for a person.
+    /// Prints a user token for a user.
     User {
         /// The project whose key signs it.
         #[arg(long)]
@@ -52,11 +52,12 @@ pub(super) enum TokenCommand {
         /// How long the token is valid, such as 90s, 15m, 1h or 7d.
         #[arg(long, default_value = "1h", value_parser = parse_lifetime)]
         ttl: Duration,
-        /// A claim of your own. May be repeated. A value that is JSON is kept as JSON, any other value is a string.
+        /// An additional claim. May be repeated. A value that is JSON stays JSON, any other value becomes a string.
         #[arg(long, value_name = "NAME=VALUE", value_parser = parse_claim)]
         claim: Vec<(String, String)>,
     },
-    /// Prints an API token and a user token as shell commands: `eval "$(carillon token env)"` sets API_TOKEN and USER_TOKEN.
+    /// Prints an API token and a user token as shell commands: `eval "$(carillon token env)"` sets API_TOKEN and
+    /// USER_TOKEN.
     Env {
         /// The project whose keys sign them.
         #[arg(long, default_value_t = ProjectName::demo())]

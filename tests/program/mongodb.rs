@@ -134,7 +134,7 @@ async fn a_node_that_starts_without_mongodb_is_healthy_and_becomes_ready_when_mo
     assert_eq!(ready(&node), 503);
     let token = Claims::api("emit").sign_wrongly();
     assert_eq!(emit(&node, &token, BODY).refusal(503), "TEMPORARILY_UNAVAILABLE");
-    assert!(node.output().contains("the catalogue can't be reached"), "{}", node.output());
+    assert!(node.output().contains("the catalogue cannot be reached"), "{}", node.output());
 
     server.start();
     let back = Instant::now();

@@ -297,7 +297,7 @@ fn command_line_errors_are_one_line() {
         (&["project", "add", "demo"], "carillon: the project demo already exists"),
         (
             &["key", "add", "--project", "demo", "--use", "user", "--public", "/dev/null", "--algorithm", "EdDSA"],
-            "carillon: the key can't be used: ",
+            "carillon: the key cannot be used: ",
         ),
     ];
     for (words, expected) in rows {

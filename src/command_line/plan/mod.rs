@@ -1,4 +1,4 @@
-//! `carillon plan`: how many nodes so many users need, and what each machine must allow.
+//! `carillon plan`: estimates the nodes for a number of users, and the limits that each machine must allow.
 //!
 //! The estimate uses the measured costs in `limits/costs.rs`. It reads neither the settings nor the machine it runs on.
 //! `estimate.rs` has the arithmetic, `table.rs` prints the result.
@@ -32,7 +32,7 @@ pub(super) struct PlanCommand {
     /// Users who are connected at the same time, each with one session.
     #[arg(long, value_name = "N", value_parser = whole_number(1..=MAX_USERS))]
     users: u64,
-    /// Subscriptions of each user, each with a condition of its own.
+    /// Subscriptions of each user, each with its own condition.
     #[arg(long, value_name = "S", default_value_t = 1, value_parser = whole_number(1..=MAX_SUBSCRIPTIONS))]
     subscriptions: u64,
     /// Memory of a node's machine, in GB.

@@ -1,8 +1,8 @@
-//! A plan as an operator reads it: one table, then the lines to set.
+//! A plan as text for an operator: a table, then the settings of the machines.
 
 use std::fmt;
 
-use super::estimate::{Demand, GB, PORTS_OF_AN_ADDRESS, Plan, tracked_connections};
+use super::estimate::{Demand, GB, PORTS_PER_ADDRESS, Plan, tracked_connections};
 use crate::limits::DEFAULT_NR_OPEN;
 use crate::limits::costs::{MEASURED_VERSION, REDIS_BYTES_PER_IDEMPOTENCY_KEY};
 use crate::settings::Settings;
@@ -25,7 +25,7 @@ impl fmt::Display for Table<'_> {
         writeln!(
             out,
             "\nMeasured on version {MEASURED_VERSION} with idle clients (docs/benchmarks.md).\n\
-             What they are told takes processor time and bandwidth besides."
+             Delivered events need processor time and bandwidth in addition."
         )
     }
 }
@@ -36,27 +36,27 @@ impl Table<'_> {
         let row = |name, value: String, why: String| (name, value, why);
         let parts = format!("process {}, kernel {}", bytes(plan.process_bytes), bytes(plan.kernel_bytes));
         let channels = format!(
-            "{} events; idempotency keys are not in it, {REDIS_BYTES_PER_IDEMPOTENCY_KEY} B each",
+            "{} events; idempotency keys need {REDIS_BYTES_PER_IDEMPOTENCY_KEY} B each in addition",
             count(demand.events)
         );
         vec![
             row(
                 "nodes",
                 count(plan.nodes),
-                format!("{}, and one more so that one may be away", holders(plan.nodes - 1)),
+                format!("{} for all users, and one spare", counted(plan.nodes - 1, "node", "nodes")),
             ),
             row(
-                "clients of a node",
-                count(plan.clients_a_node),
-                format!("while one is away; half of its memory holds {}", count(plan.clients_a_node_holds)),
+                "clients per node",
+                count(plan.clients_per_node),
+                format!("while one node is down; half of its memory holds {}", count(plan.max_clients_per_node)),
             ),
-            row("memory of a node", bytes(plan.process_bytes + plan.kernel_bytes), parts),
+            row("memory per node", bytes(plan.process_bytes + plan.kernel_bytes), parts),
             row(
                 "send buffers",
                 bytes(plan.send_buffer_bytes),
-                "in the kernel if no client reads; net.ipv4.tcp_mem bounds it".to_owned(),
+                "in the kernel if no client reads; net.ipv4.tcp_mem limits it".to_owned(),
             ),
-            row("open files of a node", count(plan.open_files), "LimitNOFILE=, --ulimit nofile=".to_owned()),
+            row("open files per node", count(plan.open_files), "LimitNOFILE=, --ulimit nofile=".to_owned()),
             row("memory of Redis", bytes(plan.redis_bytes), channels),
         ]
     }
@@ -74,30 +74,26 @@ impl Table<'_> {
         if demand.subscriptions > most_subscriptions {
             writeln!(out, "\nin its settings: limits.subscriptions = {}", demand.subscriptions)?;
         }
-        writeln!(out, "\non the balancer; on each where there are several, since one may have to do for all:\n")?;
+        writeln!(out, "\non each load balancer, which may have to serve all users alone:\n")?;
         writeln!(out, "    net.ipv4.ip_local_port_range = 1024 65535")?;
         writeln!(out, "    net.netfilter.nf_conntrack_max = {}", tracked_connections(demand.users * 2))?;
         let addresses = counted(plan.source_addresses, "source address", "source addresses");
-        let (ports, files) = (count(PORTS_OF_AN_ADDRESS), count(demand.users * 2));
-        writeln!(out, "\n    {addresses} towards each node, with {ports} ports each; {files} open files, two a session")
+        let (ports, files) = (count(PORTS_PER_ADDRESS), count(demand.users * 2));
+        writeln!(out, "\n    {addresses} for each node, with {ports} ports each; {files} open files, two per session")
     }
 }
 
-fn holders(nodes: u64) -> String {
-    counted(nodes, "holds everybody", "hold everybody")
-}
-
-/// A number before its word.
+/// A number with its noun.
 fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// With commas between its thousands.
+/// A number with commas as thousands separators.
 fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -105,7 +101,7 @@ fn count(number: u64) -> String {
     text
 }
 
-/// In MB below a GB, in GB with two digits from there on.
+/// A size in MB, or from 1 GB on in GB with two digits.
 fn bytes(number: u64) -> String {
     if number < GB {
         return format!("{} MB", count(number.div_ceil(1_000_000)));
@@ -119,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_shown_with_commas_and_sizes_rounded_up() {
+    fn numbers_have_commas_and_sizes_are_rounded_up() {
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
         let sizes = [1, 79_500_000, 999_999_999, GB, 2_345_000_000, 1_234_560_000_000].map(bytes);
         assert_eq!(sizes, ["1 MB", "80 MB", "1,000 MB", "1.00 GB", "2.35 GB", "1,234.56 GB"]);

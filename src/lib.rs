@@ -1,16 +1,16 @@
-//! The program `carillon`: everything around the broker of the crate `actors` that touches the outside world.
+//! The program `carillon`: the broker of the crate `actors` with HTTP, settings, tokens, storage and a command line.
 //!
-//! | module | what it is for |
+//! | module | job |
 //! | --- | --- |
-//! | [`command_line`] | what `carillon …` does: serve, show and check settings, plan, issue tokens |
-//! | [`settings`] | what an operator can set: defaults, a file, the environment, and their bounds |
-//! | [`limits`] | what the operating system allows: open files, memory, TCP, tracked connections; what a client costs |
-//! | [`catalogue`] | projects, their keys and their events, where they are kept |
-//! | [`auth`] | the two tokens: verified at the door, signed for the command line |
+//! | [`command_line`] | the commands of `carillon`: run a node, show and check settings, plan, issue tokens |
+//! | [`settings`] | the settings: defaults, a file, the environment, and their bounds |
+//! | [`limits`] | limits of the operating system: open files, memory, TCP, tracked connections; the costs of a client |
+//! | [`catalogue`] | the store of projects, their keys and their events |
+//! | [`auth`] | the two tokens: verifies them, and signs them for the command line |
 //! | [`http`] | the HTTP server: the WebSocket handshake, the emit route, health, metrics, the try page |
 //! | [`logging`] | the log: text or JSON lines, its level, which can change while the node runs |
-//! | [`metrics`] | what `/metrics` shows |
-//! | [`node`] | one running node: which parts there are, and the order of their start and stop |
+//! | [`metrics`] | the page of `/metrics` |
+//! | [`node`] | one running node: its parts, and the order of their start and stop |
 
 #![forbid(unsafe_code)]
 

@@ -131,7 +131,7 @@ async fn events_are_read_unchanged_from_their_own_project(catalogue: &dyn Catalo
 async fn a_project_is_removed_with_its_keys_and_events_and_others_stay(catalogue: &dyn Catalogue) {
     let (demo, shop) = (ProjectName::demo(), name("shop"));
     let before = catalogue.project(&demo).await.unwrap();
-    let event = EventDefinition::new("kept");
+    let event = EventDefinition::new("bills");
     catalogue.put_event(&demo, &event).await.unwrap();
     catalogue.remove_project(&shop).await.unwrap();
     assert_eq!(catalogue.project(&shop).await.unwrap(), None);

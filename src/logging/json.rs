@@ -1,4 +1,4 @@
-//! A line for machines: one JSON object with time, level, target, message, and a member for each field.
+//! Log lines for machines: one JSON object with time, level, target, message, and a member for each field.
 
 use env_logger::fmt::Formatter;
 use log::Record;
@@ -6,7 +6,7 @@ use log::kv::{Error, Key, Value, VisitSource, VisitValue};
 use std::fmt::Display;
 use std::io::{self, Write};
 
-/// The members that each line has. A field of such a name is written as `field.NAME`, so that no member stands twice.
+/// The members of every line. A field with such a name is written as `field.NAME`, so that no member occurs twice.
 const MEMBERS: [&str; 4] = ["time", "level", "target", "message"];
 
 /// Writes one line.
@@ -38,7 +38,7 @@ impl<'kvs, W: Write> VisitSource<'kvs> for Fields<'_, W> {
     }
 }
 
-/// Writes a value: numbers, booleans and nothing as they are, all else as a string.
+/// Writes a value. Numbers, booleans and null stay what they are. Everything else becomes a string.
 struct Member<'a, W>(&'a mut W);
 
 impl<'v, W: Write> VisitValue<'v> for Member<'_, W> {
@@ -59,7 +59,7 @@ impl<'v, W: Write> VisitValue<'v> for Member<'_, W> {
     }
 
     fn visit_f64(&mut self, value: f64) -> Result<(), Error> {
-        // JSON has no word for infinite.
+        // JSON has no infinity.
         if value.is_finite() { Ok(write!(self.0, "{value}")?) } else { self.visit_null() }
     }
 

@@ -1,8 +1,8 @@
 //! The log of a node, on standard error: text or JSON lines, with a level that can change while the node runs.
 //!
-//! `log.level` is the level of Carillon's own lines. Libraries log warnings and errors only: what they say below that is
-//! for their authors. `RUST_LOG`, if it is set, replaces all of this. It must never know what is logged: callers keep
-//! tokens, keys and event data out of their lines.
+//! `log.level` is the level of Carillon's own lines. Libraries log only warnings and errors. `RUST_LOG`, if it is set,
+//! replaces both. This module does not inspect what is logged: callers keep tokens, keys and event data out of their
+//! lines.
 
 mod json;
 mod text;
@@ -12,7 +12,7 @@ use env_logger::{Builder, Logger};
 use log::{Log, Metadata, Record};
 use std::sync::{PoisonError, RwLock};
 
-/// The environment variable that wins over `log.level`.
+/// The environment variable that takes precedence over `log.level`.
 const FILTER_VARIABLE: &str = "RUST_LOG";
 
 static LOGGER: ReloadableLogger = ReloadableLogger(RwLock::new(None));
@@ -25,7 +25,7 @@ pub fn start(settings: &LogSettings) {
     let logger = build(settings);
     log::set_max_level(logger.filter());
     *LOGGER.0.write().unwrap_or_else(PoisonError::into_inner) = Some(logger);
-    // It fails where a logger is set already: after the first call, that is ours.
+    // This fails if a logger is already set. After the first call that is ours.
     let _ = log::set_logger(&LOGGER);
 }
 
@@ -36,8 +36,7 @@ pub fn is_level_overridden() -> bool {
 
 fn build(settings: &LogSettings) -> Logger {
     let mut builder = Builder::new();
-    // It says nothing that an operator can act on: each malformed request of a stranger, and below that requests as they
-    // came, tokens included.
+    // Its lines do not help an operator: every malformed request, and at lower levels whole requests with their tokens.
     builder.filter_module("actix_http", log::LevelFilter::Off);
     match std::env::var(FILTER_VARIABLE) {
         Ok(filter) if !filter.is_empty() => builder.parse_filters(&filter),

@@ -1,4 +1,4 @@
-//! A line for people: `[time LEVEL target] message key=value`.
+//! Log lines for people: `[time LEVEL target] message key=value`.
 
 use env_logger::fmt::Formatter;
 use log::Record;
@@ -6,7 +6,7 @@ use log::kv::{Error, Key, Value, VisitSource};
 use std::fmt;
 use std::io::{self, Write};
 
-/// Writes one line. A value with a space or a control character in it is quoted, so that one event is always one line.
+/// Writes one line. A value with a space or a control character is quoted, so that one event is always one line.
 pub fn write(formatter: &mut Formatter, record: &Record<'_>) -> io::Result<()> {
     let style = formatter.default_level_style(record.level());
     let time = formatter.timestamp_millis();

@@ -1,4 +1,4 @@
-//! The text on standard output once a node with the project `demo` is ready: where to click, and commands to copy.
+//! The text on standard output when a node with the project `demo` is ready: links and commands to copy.
 //!
 //! It holds tokens only on a terminal of the machine itself, or if the operator asks for them. Standard output of a
 //! service goes to a journal, and everybody who reads the journal could use the tokens.
@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// How often the node is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(50);
 
-/// What the text says.
+/// The options of the text.
 pub struct DemoText {
     /// The address that the node listens on.
     pub address: SocketAddr,
@@ -33,10 +33,10 @@ impl DemoText {
     /// Prints the text once the node is ready. If that takes longer than [`GRACE`], prints what the node waits for
     /// first.
     pub async fn print_when_ready(&self, catalogue: &dyn Catalogue, waits_for: impl Fn() -> Option<String>) {
-        let (start, mut has_said, address) = (Instant::now(), false, self.address);
+        let (start, mut is_reported, address) = (Instant::now(), false, self.address);
         while let Some(cause) = waits_for() {
-            if !has_said && start.elapsed() >= GRACE {
-                has_said = true;
+            if !is_reported && start.elapsed() >= GRACE {
+                is_reported = true;
                 print(&format!("\nCarillon listens on http://{address} and is not ready: waiting for {cause}.\n"));
             }
             sleep(POLL).await;

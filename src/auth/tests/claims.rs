@@ -12,8 +12,8 @@ fn user_with(changes: &[(&str, &str)]) -> String {
 }
 
 fn changed(claims: &[(&str, &str)], changes: &[(&str, &str)]) -> String {
-    let kept = claims.iter().filter(|(name, _)| changes.iter().all(|(other, _)| other != name));
-    let members: Vec<_> = kept
+    let unchanged = claims.iter().filter(|(name, _)| changes.iter().all(|(other, _)| other != name));
+    let members: Vec<_> = unchanged
         .chain(changes)
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| format!("\"{name}\":{value}"))

@@ -126,7 +126,7 @@ fn no_error_repeats_any_part_of_the_token() {
         "Sesame".to_owned(),
     ] {
         let error = fixture.api(&text).unwrap_err();
-        let told = format!("{error} {error:?} {}", error.message(KeyUse::Api)).to_lowercase();
-        assert!(!told.contains("sesame"), "{told}");
+        let text = format!("{error} {error:?} {}", error.message(KeyUse::Api)).to_lowercase();
+        assert!(!text.contains("sesame"), "{text}");
     }
 }

@@ -1,4 +1,4 @@
-//! What reading the body of an emit call takes: `cargo bench --bench emit_body`.
+//! The time to read the body of an emit call: `cargo bench --bench emit_body`.
 
 use actors::counters::Counters;
 use bytes::Bytes;
@@ -6,7 +6,7 @@ use carillon::http::read_emits;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
-/// An emit whose event data has about so many bytes.
+/// An emit with about `bytes` bytes of event data.
 fn emit(bytes: usize) -> String {
     let text = "x".repeat(bytes);
     format!(r#"{{"name":"order-updates","eventData":{{"recipientId":"u42","total":100.50,"text":"{text}"}}}}"#)

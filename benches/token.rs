@@ -1,7 +1,7 @@
-//! What a token costs at the door: `cargo bench --bench token`.
+//! The time to verify a token: `cargo bench --bench token`.
 //!
-//! `verify_api/seen` is an emit, `verify_api/unseen` and `verify_user` together are a handshake. `stock decode` is what
-//! jsonwebtoken takes for the same user token, its key set up each time.
+//! `verify_api/seen` is the work of an emit, `verify_api/unseen` and `verify_user` together are the work of a
+//! handshake. `stock decode` is the time of jsonwebtoken for the same user token, with its key prepared each time.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use jsonwebtoken::{DecodingKey, Validation};
 use tokio::runtime::Builder;
 
 const DAY: Duration = Duration::from_secs(86_400);
-/// Ten times what the authenticator remembers, so that going round misses.
+/// Ten times the size of the authenticator's cache, so that every lookup misses.
 const UNSEEN_TOKENS: usize = 40_960;
 
 fn verify(criterion: &mut Criterion) {
@@ -25,9 +25,9 @@ fn verify(criterion: &mut Criterion) {
         catalogue.ensure_demo().await?;
         catalogue.project(&ProjectName::demo()).await
     });
-    let demo = demo.ok().flatten().expect("the demo was made");
+    let demo = demo.ok().flatten().expect("the demo project exists");
     let authenticator = Authenticator::new(catalogue, 5, 3_600);
-    let user = issue_user(&demo, "u42", DAY, &[]).expect("the demo has keys");
+    let user = issue_user(&demo, "u42", DAY, &[]).expect("the demo project has keys");
     let apis: Vec<_> = (0..UNSEEN_TOKENS).map(|number| api_token(&demo, number)).collect();
 
     criterion.bench_function("verify_api/seen", |bencher| {
@@ -35,7 +35,7 @@ fn verify(criterion: &mut Criterion) {
     });
     let mut tokens = apis.iter().cycle();
     criterion.bench_function("verify_api/unseen", |bencher| {
-        bencher.iter(|| runtime.block_on(authenticator.verify_api(tokens.next().expect("endless"))));
+        bencher.iter(|| runtime.block_on(authenticator.verify_api(tokens.next().expect("an endless iterator"))));
     });
     criterion.bench_function("verify_user", |bencher| {
         bencher.iter(|| runtime.block_on(authenticator.verify_user(black_box(&user), &demo.name)));
@@ -47,16 +47,16 @@ fn verify(criterion: &mut Criterion) {
 
 fn api_token(demo: &Project, number: usize) -> String {
     let scopes = [Scope::Connect, Scope::Emit].into_iter().collect();
-    issue_api(demo, &format!("shop-{number}"), scopes, Some(DAY)).expect("the demo has keys")
+    issue_api(demo, &format!("shop-{number}"), scopes, Some(DAY)).expect("the demo project has keys")
 }
 
 fn stock_decode(demo: &Project, token: &str) -> serde_json::Value {
     let key = demo.keys.iter().find(|key| key.key_use == KeyUse::User);
     let Some(KeyMaterial::Secret(secret)) = key.map(|key| &key.material) else {
-        panic!("the demo's keys are secrets");
+        panic!("the keys of the demo project are secrets");
     };
     let key = DecodingKey::from_secret(secret).expect("the secret is not empty");
-    jsonwebtoken::decode(token, &key, &Validation::default()).expect("the token is good").claims
+    jsonwebtoken::decode(token, &key, &Validation::default()).expect("a valid token").claims
 }
 
 criterion_group!(benches, verify);

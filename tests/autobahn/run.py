@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Drives the Autobahn cases against an echo server that listens on a port.
+"""Runs the Autobahn test suite against an echo server.
 
     tests/autobahn/run.py --venv DIR --port PORT
 
-`kosoku` runs Autobahn's own case files on Python 3; it is installed into the virtual environment DIR if it isn't there.
+`kosoku` runs the case files of Autobahn on Python 3. It is installed into the virtual environment DIR if it is missing.
 The server must echo text and binary messages of up to 16 MiB and name no subprotocol. The compression cases (12 and 13)
-are left out: extensions are declined. Takes about 10 s; the full report, a page per case, is left in --outdir.
+are excluded, because the server declines extensions. Takes about 10 s. --outdir gets the full report, a page per case.
 
-Ends with `N passed, M failed` and exit code 0 only if nothing failed. A case fails if it is FAILED, if it is not closed
-as it should be, if it is NON-STRICT without a reason in ALLOWED, or if it is missing.
+Prints `N passed, M failed`, and exits with 0 only if nothing failed. A case fails if it is FAILED, if its connection is
+not closed correctly, if it is NON-STRICT without a reason in ALLOWED, or if it is missing.
 """
 
 import argparse
@@ -21,19 +21,19 @@ import venv
 KOSOKU = "kosoku==0.1.0"
 # Compression is an extension that the server declines.
 EXCLUDED = ["12.*", "13.*"]
-# What is left of the suite without them: fewer means that the server went away half way.
+# The number of other cases. If there are fewer, the server has stopped.
 CASES = 301
-# The cases themselves wait 100 s for an answer at the most.
+# A case waits at most 100 s for an answer.
 DEADLINE_SECONDS = 900
 
-# Cases that may be NON-STRICT: id -> why that is no fault.
+# Cases that may be NON-STRICT, with the reason.
 ALLOWED: dict[str, str] = {}
 
 GOOD_CLOSINGS = {"OK", "INFORMATIONAL"}
 
 
 def install(folder: pathlib.Path) -> pathlib.Path:
-    """Makes the virtual environment if need be; returns the path of the program."""
+    """Creates the virtual environment if it is missing. Returns the path of the program."""
     program = folder / "bin" / "kosoku"
     if not program.exists():
         venv.create(folder, with_pip=True)
@@ -42,7 +42,7 @@ def install(folder: pathlib.Path) -> pathlib.Path:
 
 
 def run_cases(program: pathlib.Path, arguments: argparse.Namespace) -> dict:
-    """Runs the suite; returns the verdicts by case id."""
+    """Runs the suite. Returns the verdicts by case id."""
     command = [str(program), "-m", "fuzzingclient", "-o", str(arguments.outdir), "-p", str(arguments.parallelism)]
     for case in EXCLUDED:
         command += ["-x", case]
@@ -50,17 +50,17 @@ def run_cases(program: pathlib.Path, arguments: argparse.Namespace) -> dict:
         command += ["-i", case]
     index = arguments.outdir / "index.json"
     index.unlink(missing_ok=True)
-    # Its exit code knows of FAILED only: the report says more.
+    # The exit code only reflects FAILED. The report has all verdicts.
     address = f"{arguments.host}:{arguments.port}"
     outcome = subprocess.run(command + [address], capture_output=True, text=True, timeout=DEADLINE_SECONDS)
     if not index.exists():
-        sys.exit(f"kosoku left no report:\n{outcome.stdout}{outcome.stderr}")
+        sys.exit(f"kosoku wrote no report:\n{outcome.stdout}{outcome.stderr}")
     agents = json.loads(index.read_text())
     return {case: verdict for verdicts in agents.values() for case, verdict in verdicts.items()}
 
 
 def fault(case: str, verdict: dict) -> str | None:
-    """What is wrong with a case, or nothing."""
+    """The fault of a case, if any."""
     behavior, closing = verdict["behavior"], verdict["behaviorClose"]
     if closing not in GOOD_CLOSINGS:
         return f"{behavior}, closing {closing} (code {verdict['remoteCloseCode']})"
@@ -74,9 +74,9 @@ def main() -> None:
     parser.add_argument("--venv", type=pathlib.Path, required=True)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--outdir", type=pathlib.Path, help="where the report goes (default: DIR/report)")
-    parser.add_argument("--parallelism", type=int, default=4, help="cases at a time")
-    parser.add_argument("--include", action="append", default=[], help="only this case or glob (repeatable)")
+    parser.add_argument("--outdir", type=pathlib.Path, help="folder of the report (default: DIR/report)")
+    parser.add_argument("--parallelism", type=int, default=4, help="number of parallel cases")
+    parser.add_argument("--include", action="append", default=[], help="run only this case or glob (repeatable)")
     arguments = parser.parse_args()
     arguments.outdir = arguments.outdir or arguments.venv / "report"
 
@@ -87,7 +87,7 @@ def main() -> None:
     for case in sorted(ALLOWED):
         if case in verdicts and verdicts[case]["behavior"] != "NON-STRICT":
             faults[case] = "allowed"
-            print(f"case {case}: is {verdicts[case]['behavior']} now, take it off the list ALLOWED")
+            print(f"case {case}: is now {verdicts[case]['behavior']}: remove it from ALLOWED")
     missing = 0 if arguments.include else CASES - len(verdicts)
     if missing:
         print(f"{missing} cases are missing from the report")

@@ -1,4 +1,4 @@
-// A WebSocket by the library `ws`, whose reads end at the deadline.
+// A WebSocket with the library `ws`. Reads fail at the deadline.
 
 import WebSocket from 'ws';
 import { DEADLINE } from './node.mjs';
@@ -7,7 +7,7 @@ export class Client {
   #messages = [];
   #readers = [];
 
-  /** Opens a WebSocket; messages are kept until they are read. */
+  /** Opens a WebSocket. Messages are queued until they are read. */
   constructor(node, path, protocols = [], options = {}) {
     this.socket = new WebSocket(`ws://${node.address}${path}`, protocols, options);
     this.socket.on('message', (data) => this.#on_message(JSON.parse(data.toString())));
@@ -40,13 +40,13 @@ export class Client {
     return before_deadline(Promise.race([next, this.failed]), 'a message');
   }
 
-  /** Says a message and reads the next one. */
+  /** Sends a message and reads the next one. */
   ask(message) {
     this.socket.send(JSON.stringify(message));
     return this.read();
   }
 
-  /** Registers one entry that must be valid; gives its event id. */
+  /** Registers one entry, which must be valid. Returns its event id. */
   async subscribe(event, criteria) {
     const condition = { conditionType: 'RESPONSE', criteria };
     const entry = { eventType: 'CUSTOM_WS_EVENTS', apiName: event, condition };
@@ -54,7 +54,7 @@ export class Client {
     return answer.response.validOnEvents[0].eventId;
   }
 
-  /** The code with which the session ends. */
+  /** The close code of the session. */
   close_code() {
     return before_deadline(this.closed, 'the close');
   }
@@ -63,7 +63,7 @@ export class Client {
 function before_deadline(promise, what) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} did not come`)), DEADLINE);
+    timer = setTimeout(() => reject(new Error(`${what} did not arrive`)), DEADLINE);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -1,4 +1,4 @@
-// The real program with the library `ws`, whose authors never saw it.
+// Tests the real program with the library `ws`, an independent client.
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -27,7 +27,7 @@ test('tokens are taken from headers, query and subprotocol', async (t) => {
   }
 });
 
-test('a matching emit is told until the subscription ends', async (t) => {
+test('a matching emit is delivered until the subscription ends', async (t) => {
   const node = await Node.start(t);
   const tokens = node.tokens();
   const client = await Client.connect(node, tokens);
@@ -37,10 +37,10 @@ test('a matching emit is told until the subscription ends', async (t) => {
     const answer = await node.emit(tokens, 'orders', { recipientId, total });
     assert.equal(answer.success, true);
     if (!eventId) continue;
-    const told = await client.read();
-    assert.equal(told.type, 'NOTIFICATION');
-    assert.equal(told.response.eventId, eventId);
-    assert.deepEqual(told.response.eventData, { recipientId, total });
+    const message = await client.read();
+    assert.equal(message.type, 'NOTIFICATION');
+    assert.equal(message.response.eventId, eventId);
+    assert.deepEqual(message.response.eventData, { recipientId, total });
   }
   const answer = await client.ask({ objType: 'UNREGISTER', onEvents: [{ eventId: own }] });
   assert.deepEqual(answer.response, { validOnEvents: [{ eventId: own }], invalidOnEvents: [] });
@@ -62,7 +62,7 @@ test('tokens expire with 4401 and a refresh prevents it', async (t) => {
   assert.ok(await refreshed.subscribe('orders', { a: 1 }));
 });
 
-test('a bad token is told before the close', async (t) => {
+test('a bad token is reported before the close', async (t) => {
   const node = await Node.start(t);
   const client = new Client(node, '/ws', ['carillon.v1', 'api.nope', 'user.nope']);
   const message = await client.read();

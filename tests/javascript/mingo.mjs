@@ -1,8 +1,8 @@
-// Compares our conditions with mingo, an independent implementation of MongoDB's query language, over the table
-// tests/conditions/cases.jsonl. Where the two differ, tests/conditions/differences.jsonl says why; a difference that is
-// not listed fails, and so does a listed one that is none any more.
+// Compares Carillon's conditions with mingo, an independent implementation of MongoDB's query language, on the cases of
+// tests/conditions/cases.jsonl. The list of differences with reasons is tests/conditions/differences.jsonl. A
+// difference that is not listed fails, and so does a listed difference that no longer exists.
 //
-// MATCH_LINES names the built example `match_lines`; without it cargo builds and runs it.
+// MATCH_LINES is the path of the built example `match_lines`. Without it, cargo builds and runs the example.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const lines = (name) =>
   readFileSync(join(root, "tests", "conditions", name), "utf8").split("\n").filter(Boolean);
 
-// The raw text of criteria and data names a case: parsed, numbers would lose their digits.
+// The raw text of criteria and data identifies a case. Parsed numbers would lose digits.
 const key = (line, next) => line.slice(0, line.lastIndexOf(`,"${next}":`));
 
 function askMingo({ criteria, data }) {
@@ -44,12 +44,12 @@ cases.forEach((line, at) => {
   const mingo = askMingo(JSON.parse(line));
   const difference = listed.get(name);
   listed.delete(name);
-  if (ours[at] === mingo && difference) failures.push(`no difference any more: ${name}`);
+  if (ours[at] === mingo && difference) failures.push(`listed, but no longer a difference: ${name}`);
   if (ours[at] !== mingo && !difference) failures.push(`ours ${ours[at]}, mingo ${mingo}: ${line}`);
   if (difference && (difference.ours !== ours[at] || !difference.reason))
     failures.push(`listed as ${difference.ours}, ours ${ours[at]}: ${name}`);
 });
-for (const name of listed.keys()) failures.push(`a difference without its case: ${name}`);
+for (const name of listed.keys()) failures.push(`a listed difference without a case: ${name}`);
 for (const failure of failures) console.error(failure);
 console.log(`${cases.length - failures.length} passed, ${failures.length} failed`);
 process.exitCode = failures.length ? 1 : 0;

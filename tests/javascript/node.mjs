@@ -1,4 +1,4 @@
-// Starts the real program on a free port, asks it for tokens, and ends it.
+// Starts the real program on a free port, gets tokens from its command line, and stops it.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
@@ -10,15 +10,15 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** How long a test waits for what must happen, in milliseconds. */
+/** The deadline of waits, in milliseconds. */
 export const DEADLINE = 20_000;
 
-/** The binary under test: CARILLON_BIN, or what `cargo build --release` made. */
+/** The binary under test: CARILLON_BIN, or the output of `cargo build --release`. */
 export const PROGRAM = process.env.CARILLON_BIN ?? join(ROOT, 'target/release/carillon');
 
 /** A running node on a fresh data folder. */
 export class Node {
-  /** Starts a node; it is ended when the test `t` ends. Settings are named like `SESSION__PING_SECONDS`. */
+  /** Starts a node and stops it when the test `t` ends. Settings have names such as `SESSION__PING_SECONDS`. */
   static async start(t, settings = {}) {
     const node = new Node();
     node.folder = mkdtempSync(join(tmpdir(), 'carillon-'));
@@ -40,7 +40,7 @@ export class Node {
       if (existsSync(file)) return readFileSync(file, 'utf8').trim();
       await pause(10);
     }
-    throw new Error(`the node did not come to listen\n${readFileSync(join(this.folder, 'output'), 'utf8')}`);
+    throw new Error(`the node does not listen\n${readFileSync(join(this.folder, 'output'), 'utf8')}`);
   }
 
   async end() {
@@ -49,12 +49,12 @@ export class Node {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** A token from the command line, beside the running node. */
+  /** A token from the command line of the program. */
   token(...words) {
     return execFileSync(PROGRAM, ['token', ...words], { env: this.environment, encoding: 'utf8' }).trim();
   }
 
-  /** Both tokens by the name of their header and parameter. */
+  /** Both tokens, by the name of their header or query parameter. */
   tokens(subject = 'u1', ttl = '1h') {
     return {
       'x-am-authorization': this.token('api', '--project', 'demo', '--name', 'tests', '--scope', 'connect,emit'),
@@ -62,7 +62,7 @@ export class Node {
     };
   }
 
-  /** Emits as a backend does; gives the answer. */
+  /** Emits as a backend does. Returns the answer. */
   async emit(tokens, name, eventData) {
     const answer = await fetch(`http://${this.address}/api/system-api/demo/emit-event-ws`, {
       method: 'POST',

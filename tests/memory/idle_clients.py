@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures the node's memory per idle client: two tokens, one subscription, a condition of its own; and what of it stays
-once all have left.
+"""Measures the memory of the node per idle client, and how much of it remains after all clients have disconnected.
 
     tests/memory/idle_clients.py [--clients 10000] [--limit 1500]
 
-Memory is the resident set of the node (`/proc/PID/smaps_rollup`), after minus before, both once it has come to rest;
-before is a node that 200 clients have come to and gone from. What it is over a node that nobody ever came to is printed
-too: memory that those 200 left behind could otherwise hide there. Each client has a user token of its own. Ends with
-exit code 1 if a client costs more than the limit, in bytes, or if half a minute after the last has left the node is more
-than a tenth larger than before. Uses the release build (or CARILLON_BIN); standard library only.
+Each client has two tokens and one subscription with its own condition. Memory is the growth of the node's resident set
+(`/proc/PID/smaps_rollup`), measured once it is stable. The node before the growth has already served 200 clients. The
+script also prints the growth over a node that never had a client, since memory that those 200 clients left behind would
+otherwise be hidden. Exits with 1 if a client costs more than the limit in bytes, or if the node is more than a tenth
+larger than before half a minute after the last client has disconnected. Uses the release build (or CARILLON_BIN).
+Standard library only.
 """
 
 import argparse
@@ -22,13 +22,13 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 from node import DEADLINE_SECONDS, Node  # noqa: E402
 
-# Enough to touch every path of the program once: lazily made tables, buffers, threads.
+# Enough to run every path of the program once, which creates tables, buffers and threads.
 WARM_UP_CLIENTS = 200
-# The allocator gives memory back within ten seconds; unchanged for three is at rest.
+# The allocator returns memory within ten seconds. The resident set is stable if it has not changed for three seconds.
 REST_SECONDS, LONGEST_REST_SECONDS = 3.0, 15.0
-# In which the allocator gives back what clients left, and what of all memory may stay.
-GIVING_BACK_SECONDS, MOST_KEPT = 30.0, 0.10
-# Open files that this process needs besides its clients.
+# The time for the allocator to return memory of clients, and the part of all memory that may remain.
+RELEASE_SECONDS, MAX_REMAINING = 30.0, 0.10
+# Open files of this process besides its clients.
 SPARE_FILES = 100
 MASK = b"\x37\xfa\x21\x3d"
 
@@ -45,7 +45,7 @@ def entry(recipient: str) -> dict:
 
 
 def connect(node: Node, api_token: str, number: int, subscriptions: int = 1) -> socket.socket:
-    """Opens one client, registers its subscriptions in the same breath, and reads both answers."""
+    """Opens one client, sends its REGISTER together with the handshake, and reads both answers."""
     entries = [entry(f"u{number}" if place == 0 else f"u{number}-{place}") for place in range(subscriptions)]
     handshake = (
         "GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -59,7 +59,7 @@ def connect(node: Node, api_token: str, number: int, subscriptions: int = 1) -> 
         piece = client.recv(4096)
         answer += piece
         if not piece or b'"error"' in answer:
-            raise RuntimeError(f"client {number} was not served: {answer!r}")
+            raise RuntimeError(f"client {number} was refused: {answer!r}")
     return client
 
 
@@ -68,8 +68,8 @@ def resident_bytes(pid: int) -> int:
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Rss:"))
 
 
-def at_rest(pid: int) -> int:
-    """The resident set once it has not changed for a while."""
+def stable_resident_bytes(pid: int) -> int:
+    """The resident set, once it has not changed for a while."""
     end = time.monotonic() + LONGEST_REST_SECONDS
     since, last = time.monotonic(), resident_bytes(pid)
     while time.monotonic() < min(end, since + REST_SECONDS):
@@ -97,51 +97,52 @@ def warm_up(node: Node, api_token: str, subscriptions: int = 1) -> None:
 
 
 def allow_open_files(count: int) -> None:
-    """Raises this process's own limit; the node it starts inherits it."""
+    """Raises the limit of open files of this process, which the node inherits."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if count > hard:
-        sys.exit(f"{count} open files are needed, {hard} are allowed")
+        sys.exit(f"{count} open files are needed, the limit is {hard}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def kept(node: Node, before: int) -> float:
-    """By how much the node is larger than before its clients came, as a part; waits until it is little."""
-    end = time.monotonic() + GIVING_BACK_SECONDS
-    while (part := resident_bytes(node.process.pid) / before - 1) > MOST_KEPT and time.monotonic() < end:
+def remaining(node: Node, before: int) -> float:
+    """The relative growth of the node since before its clients. Waits for the allocator to return memory."""
+    end = time.monotonic() + RELEASE_SECONDS
+    while (part := resident_bytes(node.process.pid) / before - 1) > MAX_REMAINING and time.monotonic() < end:
         time.sleep(0.1)
     return part
 
 
 def measure(node: Node, count: int) -> tuple[float, float]:
-    """Bytes of the node for each of so many clients, and what it keeps of them, as a part of all its memory."""
+    """Bytes of the node per client, and the part of its memory that remains after the clients have disconnected."""
     api_token = node.api_token("connect")
-    fresh = at_rest(node.process.pid)
+    fresh = stable_resident_bytes(node.process.pid)
     warm_up(node, api_token)
-    before = at_rest(node.process.pid)
+    before = stable_resident_bytes(node.process.pid)
     start = time.monotonic()
     clients = [connect(node, api_token, number) for number in range(count)]
     print(f"{count} clients connected in {time.monotonic() - start:.1f} s")
     wait_for_metric(node, "carillon_sessions", count)
-    after = at_rest(node.process.pid)
-    print(f"the node's resident set: {fresh / 1e6:.2f} MB fresh, {before / 1e6:.2f} before, {after / 1e6:.2f} with the clients")
-    print(f"over the fresh node: {(after - fresh) / count:.0f} bytes for each client")
+    after = stable_resident_bytes(node.process.pid)
+    sizes = f"{fresh / 1e6:.2f} MB fresh, {before / 1e6:.2f} MB before, {after / 1e6:.2f} MB with the clients"
+    print(f"resident set of the node: {sizes}")
+    print(f"over the fresh node: {(after - fresh) / count:.0f} bytes per client")
     for client in clients:
         client.close()
     wait_for_metric(node, "carillon_sessions", 0)
-    return (after - before) / count, kept(node, before)
+    return (after - before) / count, remaining(node, before)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=10_000)
-    parser.add_argument("--limit", type=int, default=1_500, help="bytes for each client, at most")
+    parser.add_argument("--limit", type=int, default=1_500, help="maximum bytes per client")
     arguments = parser.parse_args()
     allow_open_files(arguments.clients + SPARE_FILES)
     with Node() as node:
         cost, part = measure(node, arguments.clients)
-    print(f"{cost:.0f} bytes of process memory for each idle client; {arguments.limit} are allowed")
-    print(f"{part:+.1%} after all have left; {MOST_KEPT:+.0%} is allowed")
-    sys.exit(cost > arguments.limit or part > MOST_KEPT)
+    print(f"{cost:.0f} bytes of process memory per idle client; the limit is {arguments.limit}")
+    print(f"{part:+.1%} after all clients have disconnected; the limit is {MAX_REMAINING:+.0%}")
+    sys.exit(cost > arguments.limit or part > MAX_REMAINING)
 
 
 if __name__ == "__main__":

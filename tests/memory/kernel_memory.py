@@ -1,32 +1,31 @@
 #!/usr/bin/env python3
-"""Measures what the kernel keeps for one idle client of a node: its socket, file, directory entry and epoll entry.
+"""Measures the kernel memory of one idle client of a node: its socket, file, directory entry and epoll entry.
 
     tests/memory/kernel_memory.py [--clients 10000] [--subscriptions 1]
 
-Objects of the kernel are counted by kind (`/proc/slabinfo`, which root alone may read), with the clients minus without.
-Both ends of the connections are on this machine and cost the same, so what they have is halved; the node's epoll entries
-are added as the kernel declares them, since their caches are shared with other kinds. Beside it the machine's whole slab
-memory is printed (`/proc/meminfo`), both ends included, in which nothing can hide. Prints the process's share too, for
-clients with more than one subscription. Standard library only.
+Counts the kernel's objects by kind (`/proc/slabinfo`, which only root can read), with the clients minus without. Both
+ends of the connections are on this machine and cost the same, so their objects are halved. The epoll entries of the
+node are added by their size, because other kinds share their caches. The script also prints the growth of all slabs of
+the machine (`/proc/meminfo`, both ends), and the memory of the process per client. Standard library only.
 """
 
 import argparse
 import pathlib
 import time
 
-from idle_clients import SPARE_FILES, Node, allow_open_files, at_rest, connect, wait_for_metric, warm_up
+from idle_clients import SPARE_FILES, Node, allow_open_files, stable_resident_bytes, connect, wait_for_metric, warm_up
 
-# What both ends of a connection have.
+# Objects of both ends of a connection.
 BOTH_ENDS = ("TCP", "TCPv6", "sock_inode_cache", "filp", "dentry", "lsm_file_cache", "lsm_inode_cache")
-# What the node alone has: `struct epitem`, `struct eppoll_entry` and `struct epitems_head` of a 64-bit kernel.
+# Objects of the node's end only: `struct epitem`, `struct eppoll_entry` and `struct epitems_head` of a 64-bit kernel.
 EPOLL_BYTES = 128 + 64 + 16
-# Objects of other sizes that sockets may ask for, shared with the whole system: shown, not counted.
+# Caches that sockets share with the whole system: shown, not counted.
 SHOWN = ("kmalloc-", "skbuff", "nf_conntrack", "tcp_bind", "request_sock")
 REST_SECONDS = 2.0
 
 
 def slabs() -> dict[str, tuple[int, int]]:
-    """Active objects and the bytes that one takes, slab overhead included, by kind."""
+    """The number of active objects and the bytes per object, including slab overhead, by kind."""
     lines = pathlib.Path("/proc/slabinfo").read_text().splitlines()[2:]
     rows = (line.split() for line in lines)
     return {row[0]: (int(row[1]), int(row[5]) * 4096 / int(row[4])) for row in rows}
@@ -38,12 +37,12 @@ def meminfo(name: str) -> int:
 
 
 def grown(before: dict, after: dict, kinds: tuple[str, ...], count: int) -> float:
-    """Bytes for each client of the kinds whose names begin so."""
+    """Bytes per client of the kinds with these name prefixes."""
     total = 0.0
     for kind, (objects, size) in sorted(after.items()):
         more = objects - before.get(kind, (0, 0))[0]
         if kind.startswith(kinds) and abs(more) > count / 20:
-            print(f"  {kind:24} {more / count:6.2f} objects of {size:7.1f} B for each client")
+            print(f"  {kind:24} {more / count:6.2f} objects of {size:7.1f} B per client")
             total += more * size / count
     return total
 
@@ -51,19 +50,20 @@ def grown(before: dict, after: dict, kinds: tuple[str, ...], count: int) -> floa
 def measure(node: Node, count: int, subscriptions: int) -> None:
     token = node.api_token("connect")
     warm_up(node, token, subscriptions)
-    resident, before, slab = at_rest(node.process.pid), slabs(), meminfo("Slab")
+    resident, before, slab = stable_resident_bytes(node.process.pid), slabs(), meminfo("Slab")
     clients = [connect(node, token, number, subscriptions) for number in range(count)]
     wait_for_metric(node, "carillon_sessions", count)
     time.sleep(REST_SECONDS)
-    process = (at_rest(node.process.pid) - resident) / count
+    process = (stable_resident_bytes(node.process.pid) - resident) / count
     after, slab_after = slabs(), meminfo("Slab")
     print("both ends:")
     both = grown(before, after, BOTH_ENDS, count)
     print("not counted:")
     grown(before, after, SHOWN, count)
     sockstat = pathlib.Path("/proc/net/sockstat").read_text().splitlines()[1]
-    print(f"{sockstat}; all slabs of the machine: {(slab_after - slab) / count:.0f} B for each client, both ends")
-    print(f"kernel: {both / 2 + EPOLL_BYTES:.0f} B, process: {process:.0f} B for each of {count} clients with {subscriptions} subscriptions")
+    print(f"{sockstat}; all slabs of the machine: {(slab_after - slab) / count:.0f} B per client, both ends")
+    costs = f"kernel {both / 2 + EPOLL_BYTES:.0f} B, process {process:.0f} B"
+    print(f"per client: {costs} ({count} clients with {subscriptions} subscriptions)")
     for client in clients:
         client.close()
 
@@ -71,7 +71,7 @@ def measure(node: Node, count: int, subscriptions: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clients", type=int, default=10_000)
-    parser.add_argument("--subscriptions", type=int, default=1, help="of each client, each with a condition of its own")
+    parser.add_argument("--subscriptions", type=int, default=1, help="subscriptions per client")
     arguments = parser.parse_args()
     allow_open_files(arguments.clients + SPARE_FILES)
     with Node() as node:

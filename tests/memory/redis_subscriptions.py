@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what subscriptions of one event, held on several nodes, add to the memory of the Redis that the nodes share.
+"""Measures how much memory subscriptions on several nodes add to their Redis.
 
     tests/memory/redis_subscriptions.py [--subscriptions 100000] [--nodes 4] [--limit 100000]
 
-Each session holds 100 subscriptions, the most that `limits.subscriptions` allows by default, each with a condition of
-its own. Memory is `used_memory` of INFO MEMORY at rest, before (the nodes run, nobody subscribes) and
-after. Ends with exit code 1 if the difference is over the limit, in bytes. Needs redis-server; uses the release build
-(or CARILLON_BIN); standard library only.
+All subscriptions are on one event, each with its own condition. Each session has 100 of them, the default of
+`limits.subscriptions`. Memory is the stable `used_memory` of INFO MEMORY, before (the nodes run without subscriptions)
+and after. Exits with 1 if the difference is over the limit in bytes. Needs redis-server. Uses the release build (or
+CARILLON_BIN). Standard library only.
 """
 
 import argparse
@@ -21,9 +21,9 @@ import time
 from idle_clients import DEADLINE_SECONDS, SPARE_FILES, Node, allow_open_files, connect, wait_for_metric
 
 SUBSCRIPTIONS_OF_A_SESSION = 100
-# How long Redis is let come to rest, and then looked at: it keeps the buffers of a connection for some seconds after they
-# were last used, and each node asks for a sign of life every three.
-REST_SECONDS, LOOK_SECONDS = 6.0, 10.0
+# How long the script waits before it samples Redis, and how long it samples. Redis keeps the buffers of a connection
+# for some seconds after their last use, and each node sends a ping every three seconds.
+REST_SECONDS, SAMPLE_SECONDS = 6.0, 10.0
 
 
 class Redis:
@@ -51,15 +51,15 @@ class Redis:
         self.folder.cleanup()
 
     def info(self, section: str, name: str) -> int:
-        """One number of a section of INFO."""
+        """A number from a section of INFO."""
         self.connection.sendall(f"INFO {section}\r\n".encode())
         text = self.answers.read(int(self.answers.readline()[1:]) + 2).decode()
         return next(int(line.partition(":")[2]) for line in text.splitlines() if line.startswith(f"{name}:"))
 
-    def memory_at_rest(self) -> int:
-        """What is in use most of the time: buffers of connections come and go by 20 KB, ever at the same numbers."""
+    def stable_memory(self) -> int:
+        """The most frequent value of used_memory. Connection buffers of 20 KB change it for short times."""
         time.sleep(REST_SECONDS)
-        end, seen = time.monotonic() + LOOK_SECONDS, []
+        end, seen = time.monotonic() + SAMPLE_SECONDS, []
         while time.monotonic() < end:
             seen.append(self.info("memory", "used_memory"))
             time.sleep(0.1)
@@ -67,9 +67,9 @@ class Redis:
 
 
 def measure(redis: Redis, nodes: list[Node], subscriptions: int) -> int:
-    """Bytes that the subscriptions add to Redis."""
+    """The bytes that the subscriptions add to Redis."""
     tokens = [node.api_token("connect") for node in nodes]
-    before = redis.memory_at_rest()
+    before = redis.stable_memory()
     start = time.monotonic()
     sessions = [
         connect(nodes[number % len(nodes)], tokens[number % len(nodes)], number, SUBSCRIPTIONS_OF_A_SESSION)
@@ -78,9 +78,10 @@ def measure(redis: Redis, nodes: list[Node], subscriptions: int) -> int:
     held = [int(node.metric("carillon_subscriptions")) for node in nodes]
     print(f"{sum(held)} subscriptions of {len(sessions)} sessions in {time.monotonic() - start:.1f} s; by node: {held}")
     assert sum(held) == subscriptions, "a subscription is missing"
-    after = redis.memory_at_rest()
+    after = redis.stable_memory()
     channels, clients = redis.info("stats", "pubsub_channels"), redis.info("clients", "connected_clients")
-    print(f"used_memory: {before} before, {after} after; {channels} channels, {clients} connections, this one included")
+    counts = f"{channels} channels, {clients} connections, including this one"
+    print(f"used_memory: {before} before, {after} after; {counts}")
     for session in sessions:
         session.close()
     return after - before
@@ -90,7 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--subscriptions", type=int, default=100_000)
     parser.add_argument("--nodes", type=int, default=4)
-    parser.add_argument("--limit", type=int, default=100_000, help="bytes that Redis may grow by, at most")
+    parser.add_argument("--limit", type=int, default=100_000, help="maximum growth of Redis, in bytes")
     arguments = parser.parse_args()
     allow_open_files(arguments.subscriptions // SUBSCRIPTIONS_OF_A_SESSION + SPARE_FILES)
     with Redis() as redis, contextlib.ExitStack() as stack:
@@ -99,7 +100,7 @@ def main() -> None:
         for node in nodes:
             wait_for_metric(node, "carillon_bus_ready", 1)
         added = measure(redis, nodes, arguments.subscriptions)
-    print(f"{added} bytes of Redis for {arguments.subscriptions} subscriptions; {arguments.limit} are allowed")
+    print(f"{added} bytes of Redis for {arguments.subscriptions} subscriptions; the limit is {arguments.limit}")
     sys.exit(added > arguments.limit)
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what peers that do not read, or read slowly, cost a node.
+"""Measures the cost of peers that do not read, or read slowly.
 
     tests/memory/slow_peers.py [--row pipelining|silent|burst] [--peers 100] [--seconds 20]
 
@@ -7,11 +7,11 @@ Rows:
 
 * pipelining: each peer sends 400 KB of `GET /try` requests on one connection, without a token, and never reads.
 * silent: each peer subscribes to one event and never reads; the node emits 200 KB to it again and again.
-* burst: each peer has 100 subscriptions on one event and reads as fast as it can; one emit of 220 KB makes 22 MB for it.
+* burst: each peer has 100 subscriptions on one event and reads as fast as it can. One emit of 220 KB sends it 22 MB.
 
 For each row the script prints the processor time of the node, the largest resident set of the node, the largest kernel
-memory of all TCP sockets on this machine (`/proc/net/sockstat`, both ends), and what became of the peers. The node uses
-its default settings. Uses the release build (or CARILLON_BIN); standard library only.
+memory of all TCP sockets on this machine (`/proc/net/sockstat`, both ends), and how many peers were closed. The node
+uses its default settings. Uses the release build (or CARILLON_BIN). Standard library only.
 """
 
 import argparse
@@ -32,12 +32,12 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 SAMPLE_SECONDS = 0.05
 REQUEST_BYTES = 400_000
 SILENT_EMIT_BYTES = 200_000
-# The receive buffers of peers: small, so that the node's side holds what a peer does not take.
+# The receive buffers of peers are small, so that unread bytes stay on the node's side.
 SILENT_RECEIVE_BYTES, BURST_RECEIVE_BYTES = 4096, 32768
 BURST_SUBSCRIPTIONS, BURST_EMIT_BYTES = 100, 220_000
-# The longest wait for a burst to arrive, without a byte.
+# The maximum wait for the next byte of a burst.
 BURST_IDLE_SECONDS = 15.0
-# A node that closed a session has this long to count it.
+# The time for a node to count a closed session.
 CLOSE_SECONDS = 10.0
 
 
@@ -54,7 +54,8 @@ def kernel_bytes() -> int:
 
 
 class Sampler(threading.Thread):
-    """Watches a node: `with Sampler(node) as usage: …` holds its processor time and its largest memory afterwards."""
+    """Samples a node. After the block of `with Sampler(node) as usage: …`, usage has its processor time and peak
+    memory."""
 
     def __init__(self, node: Node):
         super().__init__(daemon=True)
@@ -96,7 +97,7 @@ def is_disconnected(peer: socket.socket) -> bool:
 
 
 def measure_pipelining(node: Node, peers: int, seconds: float) -> str:
-    """Opens the peers, sends what each connection takes, and waits."""
+    """Opens the peers, sends as much as each connection accepts, and waits."""
     request = b"GET /try HTTP/1.1\r\nHost: localhost\r\n\r\n"
     requests = request * (REQUEST_BYTES // len(request))
     unsent: dict[socket.socket, memoryview] = {}
@@ -123,7 +124,8 @@ def measure_silent(node: Node, peers: int, seconds: float) -> str:
     clients = [connect(node, token, number) for number in range(peers)]
     for client in clients:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SILENT_RECEIVE_BYTES)
-        client.sendall(frame({"objType": "REGISTER", "onEvents": [{"eventType": "CUSTOM_WS_EVENTS", "apiName": "news"}]}))
+        news = {"eventType": "CUSTOM_WS_EVENTS", "apiName": "news"}
+        client.sendall(frame({"objType": "REGISTER", "onEvents": [news]}))
     wait_for_metric(node, "carillon_subscriptions", 2 * peers)
     with Sampler(node) as usage:
         end = time.monotonic() + seconds
@@ -142,7 +144,7 @@ class Reader:
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, BURST_RECEIVE_BYTES)
         entries = [entry(f"all-{place}") for place in range(BURST_SUBSCRIPTIONS - 1)]
         for place, one in enumerate(entries):
-            # Different conditions that all match, so that each subscription is a notification of its own.
+            # Different conditions that all match, so that each subscription gets its own notification.
             one["condition"]["criteria"] = {"sequence": {"$gte": -place}}
         self.socket.sendall(frame({"objType": "REGISTER", "onEvents": entries}))
         self.received = 0
@@ -161,7 +163,7 @@ class Reader:
 
 
 def read_all(readers: list[Reader], expected: int) -> float:
-    """Reads until each reader has its bytes, is closed, or nothing came for a while. Gives the seconds of the last byte."""
+    """Reads until each reader has its bytes or is closed, or no byte arrives. Returns the time of the last byte."""
     selector = selectors.DefaultSelector()
     for reader in readers:
         reader.socket.setblocking(False)
@@ -181,7 +183,7 @@ def read_all(readers: list[Reader], expected: int) -> float:
 
 
 def measure_burst(node: Node, peers: int, _seconds: float) -> str:
-    """Emits once; each peer is sent the event as many times as it has subscriptions."""
+    """Emits once. Each peer receives the event once per subscription."""
     token = node.api_token("connect")
     readers = [Reader(node, token, number) for number in range(peers)]
     wait_for_metric(node, "carillon_subscriptions", BURST_SUBSCRIPTIONS * peers)
@@ -220,7 +222,7 @@ ROWS = {"pipelining": measure_pipelining, "silent": measure_silent, "burst": mea
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--row", choices=ROWS, action="append", help="measures only this row; may be given more than once")
+    parser.add_argument("--row", choices=ROWS, action="append", help="measure only this row (repeatable)")
     parser.add_argument("--peers", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=20.0, help="how long the rows pipelining and silent last")
     arguments = parser.parse_args()

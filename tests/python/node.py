@@ -1,4 +1,4 @@
-"""Starts the real program on a free port, signs tokens with its keys, and ends it. Standard library only."""
+"""Starts the real program on a free port, signs tokens with its keys, and stops it. Standard library only."""
 
 import base64
 import hashlib
@@ -27,7 +27,7 @@ def encode(part: bytes) -> str:
 
 
 class Node:
-    """A running node on a fresh data folder; `with Node() as node: …` ends it, whatever happens."""
+    """A running node on a fresh data folder. Leaving the block of `with Node() as node: …` stops it."""
 
     def __init__(self, **settings: object):
         self.folder = tempfile.TemporaryDirectory(prefix="carillon-")
@@ -38,8 +38,8 @@ class Node:
         environment = os.environ | self.settings
         environment |= {"CARILLON__HTTP__BIND": "127.0.0.1:0", "CARILLON__DATA__DIR": str(folder)}
         with open(folder / "stdout", "wb") as out, open(folder / "stderr", "wb") as error:
-            command = [str(program())]
-            self.process = subprocess.Popen(command, env=environment, stdout=out, stderr=error, stdin=subprocess.DEVNULL)
+            streams = {"stdin": subprocess.DEVNULL, "stdout": out, "stderr": error}
+            self.process = subprocess.Popen([str(program())], env=environment, **streams)
         try:
             self.host, port = self._address(folder).rsplit(":", 1)
             self.port = int(port)
@@ -63,7 +63,7 @@ class Node:
             if (folder / "node.address").exists():
                 return (folder / "node.address").read_text().strip()
             time.sleep(0.01)
-        raise RuntimeError("the node did not come to listen\n" + (folder / "stderr").read_text(errors="replace"))
+        raise RuntimeError("the node does not listen\n" + (folder / "stderr").read_text(errors="replace"))
 
     @staticmethod
     def _keys(folder: pathlib.Path) -> dict[str, tuple[str, bytes]]:
@@ -79,23 +79,23 @@ class Node:
         return signed + "." + encode(hmac.digest(secret, signed.encode(), hashlib.sha256))
 
     def api_token(self, *scopes: str) -> str:
-        """An application's token, good for an hour."""
+        """The token of an application, valid for an hour."""
         claims = {"project": "demo", "sub": "tests", "scope": scopes or ("connect", "emit")}
         return self._sign("api", claims | {"exp": int(time.time()) + 3600})
 
     def user_token(self, subject: str, seconds: float = 3600) -> str:
-        """A person's token."""
+        """The token of a user."""
         return self._sign("user", {"project": "demo", "sub": subject, "exp": int(time.time() + seconds)})
 
     def tokens(self, subject: str = "u1", seconds: float = 3600) -> dict[str, str]:
-        """Both tokens by the name of their header and parameter."""
+        """Both tokens, by the name of their header or query parameter."""
         return {
             "x-am-authorization": self.api_token(),
             "x-am-user-authorization": self.user_token(subject, seconds),
         }
 
     def emit(self, name: str, data: object) -> dict:
-        """Emits as a backend does, and gives the answer."""
+        """Emits as a backend does. Returns the answer."""
         request = urllib.request.Request(
             f"http://{self.host}:{self.port}/api/system-api/demo/emit-event-ws",
             data=json.dumps({"name": name, "eventData": data}).encode(),
@@ -105,15 +105,15 @@ class Node:
             return json.load(answer)
 
     def metric(self, name: str) -> float:
-        """A metric's value, summed over its labels."""
+        """The value of a metric, summed over its labels."""
         with urllib.request.urlopen(f"http://{self.host}:{self.port}/metrics", timeout=DEADLINE_SECONDS) as answer:
             lines = [line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#")]
         return sum(float(value) for series, value in lines if series.split("{")[0] == name)
 
     def stop(self) -> None:
-        """Asks the node to end, without waiting for it."""
+        """Sends SIGTERM to the node, without waiting for its exit."""
         self.process.send_signal(signal.SIGTERM)
 
     def exit_code(self) -> int:
-        """Waits for the node's end by itself."""
+        """Waits until the node exits."""
         return self.process.wait(DEADLINE_SECONDS)

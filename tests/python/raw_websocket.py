@@ -1,7 +1,7 @@
-"""A WebSocket client that says exactly the bytes it is told to, and reads the server's with suspicion.
+"""A WebSocket client that sends any bytes and checks every frame of the server.
 
-Standard library only. It can break every rule on its own side and forgives none on the server's: a masked frame, a
-reserved bit, a length in a long form or a fragmented control frame from the server is a `Broken`.
+Standard library only. The client can break every rule of the protocol. The server can't: a masked frame, a reserved
+bit, a length in a long form or a fragmented control frame from the server raises `Broken`.
 """
 
 import base64
@@ -22,7 +22,7 @@ FIN = 0x80
 
 
 class Broken(Exception):
-    """The server did what it must not, or nothing within the deadline."""
+    """The server broke a rule, or sent nothing within the deadline."""
 
 
 def mask(payload: bytes) -> bytes:
@@ -30,7 +30,7 @@ def mask(payload: bytes) -> bytes:
 
 
 def header(opcode: int, length: int, *, fin=True, reserved=0, masked=True, width: int | None = None) -> bytes:
-    """A frame's header; `width` is the bytes of the extended length (0, 2, 8), the shortest if not given."""
+    """The header of a frame. `width` is the size of the extended length (0, 2 or 8 bytes), by default the shortest."""
     if width is None:
         width = 0 if length < 126 else 2 if length < 1 << 16 else 8
     first = (FIN if fin else 0) | reserved | opcode
@@ -77,7 +77,7 @@ class Response:
 
 
 class Connection:
-    """A socket with a deadline over everything that is read from it."""
+    """A socket with one deadline for all its reads."""
 
     def __init__(self, port: int):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_SECONDS)
@@ -92,24 +92,24 @@ class Connection:
         self.socket.close()
 
     def send(self, data: bytes) -> None:
-        """Sends; a server that closed already is no fault here: what it said counts."""
+        """Sends. Ignores a server that has already closed, since its answer is checked."""
         try:
             self.socket.sendall(data)
         except (BrokenPipeError, ConnectionResetError):
             pass
 
     def send_bytewise(self, data: bytes) -> None:
-        """Sends each byte in a segment of its own."""
+        """Sends each byte in its own segment."""
         for at in range(len(data)):
             self.send(data[at : at + 1])
 
     def _fill(self) -> bool:
-        """Reads some more; false at the end of the stream."""
+        """Reads more bytes. Returns false at the end of the stream."""
         self.socket.settimeout(max(self.deadline - time.monotonic(), 0.001))
         try:
             more = self.socket.recv(65536)
         except TimeoutError:
-            raise Broken(f"nothing came within {DEADLINE_SECONDS:.0f} s (unread: {self.received[:80]!r})") from None
+            raise Broken(f"nothing received within {DEADLINE_SECONDS:.0f} s (unread: {self.received[:80]!r})") from None
         except ConnectionResetError:
             return False
         self.received += more
@@ -139,7 +139,7 @@ class Connection:
         if first & 0x70:
             raise Broken(f"a reserved bit is set in {first:#x}")
         if second & 0x80:
-            raise Broken("a server's frame is masked")
+            raise Broken("a frame of the server is masked")
         opcode, length, shortest = first & 0xF, second & 0x7F, 0
         if opcode not in (CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG):
             raise Broken(f"a reserved opcode {opcode}")
@@ -152,11 +152,11 @@ class Connection:
         if length < shortest:
             raise Broken("a length is not in its shortest form")
         if not first & FIN or opcode == CONTINUATION:
-            raise Broken("the server fragments, which it has no reason to")
+            raise Broken("the server sent a fragmented message")
         return Frame(opcode, self._take(length))
 
     def read_to_end(self) -> bytes:
-        """What comes until the server closes the connection."""
+        """Reads until the server closes the connection."""
         while self._fill():
             pass
         return self.received

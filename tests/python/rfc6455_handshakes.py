@@ -1,6 +1,6 @@
 """The rows about the opening handshake: RFC 6455 §4.2, §9.1 and §11.3.
 
-`Handshake.sent` is a whole request; `{path}` in it stands for `/ws` with both tokens in its query.
+`Handshake.sent` is a complete request. `{path}` in it becomes `/ws` with both tokens in the query.
 """
 
 import dataclasses
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from raw_websocket import KEY, PING, PONG, TEXT, Broken, Connection, Response, accept, as_json, frame
 
-# Not a WebSocket upgrade (426) or a malformed one (400); which of both is a matter of taste where both are listed.
+# Not a WebSocket upgrade (426), or a malformed one (400). Rows that list both accept either.
 REFUSED = {400, 426}
 
 
@@ -16,19 +16,19 @@ REFUSED = {400, 426}
 class Handshake:
     name: str
     sent: str
-    # Statuses that are right.
+    # Accepted statuses.
     status: set[int]
-    # More that must hold: given the response and the connection behind it.
+    # A further check of the response and the connection after it.
     check: Callable[[Response, Connection], None] | None = None
-    # Bytes glued to the request.
-    glued: bytes = b""
+    # Bytes sent together with the request.
+    trailing: bytes = b""
     bytewise: bool = False
 
     def run(self, node) -> None:
         query = f"x-am-authorization={node.api_token}&x-am-user-authorization={node.user_token}"
         request = self.sent.replace("{path}", "/ws?" + query).replace("{query}", query)
         with Connection(node.port) as connection:
-            data = request.encode("latin-1") + self.glued
+            data = request.encode("latin-1") + self.trailing
             (connection.send_bytewise if self.bytewise else connection.send)(data)
             response = connection.read_response()
             if response.status not in self.status:
@@ -42,7 +42,7 @@ class Handshake:
 
 
 def check_switching(response: Response) -> None:
-    """§4.2.2: what every 101 holds, and that no extension is agreed on."""
+    """§4.2.2: the headers of every 101, without an extension."""
     if (response.value("upgrade") or "").lower() != "websocket":
         raise Broken("a 101 without Upgrade: websocket")
     if "upgrade" not in (response.value("connection") or "").lower().replace(" ", "").split(","):
@@ -50,7 +50,7 @@ def check_switching(response: Response) -> None:
     if response.values("sec-websocket-accept") != [accept()]:
         raise Broken(f"Sec-WebSocket-Accept is {response.values('sec-websocket-accept')}")
     if response.values("sec-websocket-extensions"):
-        raise Broken("an extension is agreed on")
+        raise Broken("the answer names an extension")
     if response.values("content-length") or response.values("transfer-encoding"):
         raise Broken("a 101 announces a body")
 
@@ -63,16 +63,16 @@ def message(connection: Connection, kind: str) -> dict:
 
 
 def connected(_: Response, connection: Connection) -> None:
-    """The first message of a good session."""
+    """Checks the first message of a session."""
     body = message(connection, "CONNECTED").get("response", {})
     if body.get("connected") is not True or not body.get("sessionId"):
-        raise Broken(f"a strange CONNECTED: {body}")
+        raise Broken(f"unexpected CONNECTED: {body}")
 
 
 def pong_follows(response: Response, connection: Connection) -> None:
     connected(response, connection)
     received = connection.read_frame()
-    if (received.opcode, received.payload) != (PONG, b"glued"):
+    if (received.opcode, received.payload) != (PONG, b"trailing"):
         raise Broken(f"{received}, not the pong")
 
 
@@ -83,20 +83,20 @@ def names_version_13(response: Response, _: Connection) -> None:
 
 def ends_after_one_answer(_: Response, connection: Connection) -> None:
     if b"HTTP/1." in connection.read_to_end():
-        raise Broken("the request behind a refused upgrade was answered")
+        raise Broken("the request after a refused upgrade was answered")
 
 
 def token_refused(_: Response, connection: Connection) -> None:
     errors = message(connection, "TOKEN_VALIDATION").get("errors")
     if not errors or not errors[0].get("code", "").startswith("TOKEN_") or not errors[0].get("message"):
-        raise Broken(f"strange errors: {errors}")
+        raise Broken(f"unexpected errors: {errors}")
     received = connection.read_frame()
     if str(received).split()[:2] != ["close", "4401"]:
         raise Broken(f"{received}, not close 4401")
 
 
-def speaks(protocol: str | None) -> Callable[[Response, Connection], None]:
-    """The subprotocol that the answer names, exactly once, or none."""
+def has_subprotocol(protocol: str | None) -> Callable[[Response, Connection], None]:
+    """Checks that the answer names this subprotocol once, or none."""
 
     def check(response: Response, connection: Connection) -> None:
         expected = [] if protocol is None else [protocol]
@@ -107,13 +107,13 @@ def speaks(protocol: str | None) -> Callable[[Response, Connection], None]:
     return check
 
 
-def says_json(response: Response, _: Connection) -> None:
+def is_json(response: Response, _: Connection) -> None:
     if not (response.value("content-type") or "").startswith("application/json"):
         raise Broken(f"Content-Type is {response.value('content-type')}")
 
 
 def upgrade(start="GET {path} HTTP/1.1", *more: str, **changed: str | None) -> str:
-    """A good request but for what is changed (None: left out), with lines added at its end."""
+    """A valid request with changed header lines (None: removed) and additional ones at the end."""
     lines = {
         "Host": "127.0.0.1",
         "Upgrade": "websocket",
@@ -127,7 +127,7 @@ def upgrade(start="GET {path} HTTP/1.1", *more: str, **changed: str | None) -> s
 
 
 def with_names(change: Callable[[str], str]) -> str:
-    """A good request whose headers' names are changed."""
+    """A valid request with changed header names."""
     start, *lines = upgrade().split("\r\n")
     changed = [change(name) + colon + value for name, colon, value in (line.partition(":") for line in lines)]
     return "\r\n".join([start, *changed])
@@ -142,38 +142,100 @@ def handshake_rows(node) -> list[Handshake]:
     headers = (f"x-am-authorization: {node.api_token}", f"x-am-user-authorization: {node.user_token}")
     row = Handshake
     return [
-        row("a good request is switched", upgrade(), {101}),
-        row("a good request on / is switched", upgrade("GET /?{query} HTTP/1.1"), {101}),
-        row("tokens may stand in headers", upgrade("GET /ws HTTP/1.1", *headers), {101}),
-        row("a request may come byte by byte", upgrade(), {101}, bytewise=True),
-        row("names of headers are read in lower case", with_names(str.lower), {101}),
-        row("names of headers are read in upper case", with_names(str.upper), {101}),
-        row("values are read in upper case", upgrade(Upgrade="WEBSOCKET", Connection="UPGRADE"), {101}),
-        row("Connection may hold several tokens", upgrade(Connection="keep-alive, Upgrade"), {101}),
-        row("Connection may hold tokens without spaces", upgrade(Connection="keep-alive,upgrade"), {101}),
-        row("Connection may stand on several lines", upgrade(GET, "Connection: Upgrade", Connection="keep-alive"), {101}),
+        row("a valid request is answered 101", upgrade(), {101}),
+        row("a valid request on / is answered 101", upgrade("GET /?{query} HTTP/1.1"), {101}),
+        row("tokens may be in headers", upgrade("GET /ws HTTP/1.1", *headers), {101}),
+        row("a request may arrive byte by byte", upgrade(), {101}, bytewise=True),
+        row("header names may be in lower case", with_names(str.lower), {101}),
+        row("header names may be in upper case", with_names(str.upper), {101}),
+        row("header values may be in upper case", upgrade(Upgrade="WEBSOCKET", Connection="UPGRADE"), {101}),
+        row("Connection may have several tokens", upgrade(Connection="keep-alive, Upgrade"), {101}),
+        row("Connection may have tokens without spaces", upgrade(Connection="keep-alive,upgrade"), {101}),
+        row("Connection may have several lines", upgrade(GET, "Connection: Upgrade", Connection="keep-alive"), {101}),
         row("Connection may name Upgrade on its first line", upgrade(GET, "Connection: keep-alive"), {101}),
-        row("spaces around the key do not count", upgrade(Sec_WebSocket_Key=f"  {KEY} "), {101}),
-        row("any Origin is let in by default", upgrade(GET, "Origin: https://example.com"), {101}),
-        row("an offered extension is declined", upgrade(GET, "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits, x"), {101}),
+        row("spaces around the key are ignored", upgrade(Sec_WebSocket_Key=f"  {KEY} "), {101}),
+        row("any Origin is accepted by default", upgrade(GET, "Origin: https://example.com"), {101}),
+        row(
+            "an offered extension is declined",
+            upgrade(GET, "Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits, x"),
+            {101},
+        ),
         # §4.2.2: at most one subprotocol, one that was offered.
-        row("without an offer no subprotocol is named", upgrade(), {101}, speaks(None)),
-        row("an unknown subprotocol is not named", upgrade(GET, "Sec-WebSocket-Protocol: chat, superchat"), {101}, speaks(None)),
-        row("the known subprotocol is named alone", upgrade(GET, "Sec-WebSocket-Protocol: chat, carillon.v1"), {101}, speaks("carillon.v1")),
-        row("subprotocols may stand on several lines", upgrade(GET, "Sec-WebSocket-Protocol: chat", "Sec-WebSocket-Protocol: carillon.v1"), {101}, speaks("carillon.v1")),
-        row("tokens among the subprotocols are read and not named", upgrade("GET /ws HTTP/1.1", f"Sec-WebSocket-Protocol: carillon.v1, {tokens}"), {101}, speaks("carillon.v1")),
-        row("the subprotocol is named wherever it stands", upgrade("GET /ws HTTP/1.1", f"Sec-WebSocket-Protocol: {tokens},carillon.v1"), {101}, speaks("carillon.v1")),
-        # What is behind the handshake.
-        row("a frame glued to the handshake is not lost", upgrade(), {101}, pong_follows, frame(PING, b"glued")),
-        row("a handshake and a frame byte by byte are one stream", upgrade(), {101}, pong_follows, frame(PING, b"glued"), True),
-        # §4.2.1: what is refused.
-        row("a missing token is told in a message", upgrade("GET /ws HTTP/1.1"), {101}, token_refused),
-        row("a bad token is told in a message", upgrade("GET /ws?x-am-authorization=a.b.c&x-am-user-authorization=d HTTP/1.1"), {101}, token_refused),
-        row("version 8 is answered with the version that is spoken", upgrade(Sec_WebSocket_Version="8"), {426}, names_version_13),
-        row("version 7 is answered with the version that is spoken", upgrade(Sec_WebSocket_Version="7"), {426}, names_version_13),
-        row("version 14 is answered with the version that is spoken", upgrade(Sec_WebSocket_Version="14"), {426}, names_version_13),
+        row("without an offer no subprotocol is named", upgrade(), {101}, has_subprotocol(None)),
+        row(
+            "an unknown subprotocol is not named",
+            upgrade(GET, "Sec-WebSocket-Protocol: chat, superchat"),
+            {101},
+            has_subprotocol(None),
+        ),
+        row(
+            "the known subprotocol is named alone",
+            upgrade(GET, "Sec-WebSocket-Protocol: chat, carillon.v1"),
+            {101},
+            has_subprotocol("carillon.v1"),
+        ),
+        row(
+            "subprotocols may have several lines",
+            upgrade(GET, "Sec-WebSocket-Protocol: chat", "Sec-WebSocket-Protocol: carillon.v1"),
+            {101},
+            has_subprotocol("carillon.v1"),
+        ),
+        row(
+            "tokens among the subprotocols are read and not named",
+            upgrade("GET /ws HTTP/1.1", f"Sec-WebSocket-Protocol: carillon.v1, {tokens}"),
+            {101},
+            has_subprotocol("carillon.v1"),
+        ),
+        row(
+            "the subprotocol is named at any position",
+            upgrade("GET /ws HTTP/1.1", f"Sec-WebSocket-Protocol: {tokens},carillon.v1"),
+            {101},
+            has_subprotocol("carillon.v1"),
+        ),
+        # Bytes after the handshake.
+        row(
+            "a frame sent together with the handshake is not lost",
+            upgrade(),
+            {101},
+            pong_follows,
+            frame(PING, b"trailing"),
+        ),
+        row(
+            "a handshake and a frame byte by byte are one stream",
+            upgrade(),
+            {101},
+            pong_follows,
+            frame(PING, b"trailing"),
+            True,
+        ),
+        # §4.2.1: refused requests.
+        row("a missing token is answered with a message", upgrade("GET /ws HTTP/1.1"), {101}, token_refused),
+        row(
+            "a bad token is answered with a message",
+            upgrade("GET /ws?x-am-authorization=a.b.c&x-am-user-authorization=d HTTP/1.1"),
+            {101},
+            token_refused,
+        ),
+        row(
+            "version 8 is answered with the supported version",
+            upgrade(Sec_WebSocket_Version="8"),
+            {426},
+            names_version_13,
+        ),
+        row(
+            "version 7 is answered with the supported version",
+            upgrade(Sec_WebSocket_Version="7"),
+            {426},
+            names_version_13,
+        ),
+        row(
+            "version 14 is answered with the supported version",
+            upgrade(Sec_WebSocket_Version="14"),
+            {426},
+            names_version_13,
+        ),
         row("a missing version is refused", upgrade(Sec_WebSocket_Version=None), REFUSED),
-        row("a version of letters is refused", upgrade(Sec_WebSocket_Version="thirteen"), REFUSED),
+        row("a version that is not a number is refused", upgrade(Sec_WebSocket_Version="thirteen"), REFUSED),
         row("a missing key is refused", upgrade(Sec_WebSocket_Key=None), {400}),
         row("an empty key is refused", upgrade(Sec_WebSocket_Key=""), {400}),
         row("a key of 15 bytes is refused", upgrade(Sec_WebSocket_Key="AAAAAAAAAAAAAAAAAAAA"), {400}),
@@ -191,11 +253,35 @@ def handshake_rows(node) -> list[Handshake]:
         row("HEAD is refused", upgrade("HEAD {path} HTTP/1.1"), REFUSED | {405}),
         row("HTTP/1.0 is refused", upgrade("GET {path} HTTP/1.0"), REFUSED | {505}),
         row("another path is not a WebSocket", upgrade("GET /elsewhere?{query} HTTP/1.1"), REFUSED | {404}),
-        row("a plain GET of /ws is told to upgrade", "GET /ws HTTP/1.1\r\nHost: a\r\n\r\n", {426}),
-        row("a plain GET of / is answered in JSON", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", {200}, says_json),
-        row("nothing behind a refused version is answered", upgrade(Sec_WebSocket_Version="8"), {426}, ends_after_one_answer, NEXT_REQUEST),
-        row("nothing behind a refused key is answered", upgrade(Sec_WebSocket_Key="short"), {400}, ends_after_one_answer, NEXT_REQUEST),
-        row("nothing behind a refused path is answered", upgrade("GET /elsewhere HTTP/1.1"), REFUSED | {404}, ends_after_one_answer, NEXT_REQUEST),
-        row("nothing behind a refused method is answered", upgrade("POST {path} HTTP/1.1", Content_Length="0"), REFUSED | {405}, ends_after_one_answer, NEXT_REQUEST),
+        row("a plain GET of /ws is answered 426", "GET /ws HTTP/1.1\r\nHost: a\r\n\r\n", {426}),
+        row("a plain GET of / is answered in JSON", "GET / HTTP/1.1\r\nHost: a\r\n\r\n", {200}, is_json),
+        row(
+            "nothing after a refused version is answered",
+            upgrade(Sec_WebSocket_Version="8"),
+            {426},
+            ends_after_one_answer,
+            NEXT_REQUEST,
+        ),
+        row(
+            "nothing after a refused key is answered",
+            upgrade(Sec_WebSocket_Key="short"),
+            {400},
+            ends_after_one_answer,
+            NEXT_REQUEST,
+        ),
+        row(
+            "nothing after a refused path is answered",
+            upgrade("GET /elsewhere HTTP/1.1"),
+            REFUSED | {404},
+            ends_after_one_answer,
+            NEXT_REQUEST,
+        ),
+        row(
+            "nothing after a refused method is answered",
+            upgrade("POST {path} HTTP/1.1", Content_Length="0"),
+            REFUSED | {405},
+            ends_after_one_answer,
+            NEXT_REQUEST,
+        ),
         row("a refused upgrade ends the connection", upgrade(Sec_WebSocket_Key="short"), {400}, ends_after_one_answer),
     ]

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What RFC 6455 demands of a server, as a table of raw bytes, on a real node.
+"""Tests the requirements of RFC 6455 for servers on a real node, as a table of raw bytes.
 
     tests/python/rfc6455_table.py --port PORT --api-token JWT --user-token JWT
 
-Each row of `rfc6455_frames` and `rfc6455_handshakes` is a sentence, what is sent and what must come back, within 5 s.
-Prints a line per failure and `N passed, M failed`; exit code 0 only if nothing failed. Standard library only.
+Each row of `rfc6455_frames` and `rfc6455_handshakes` is a sentence, the bytes to send, and the answer, which must
+arrive within 5 s. Prints a line per failure and `N passed, M failed`. Exits with 0 only if nothing failed. Standard
+library only.
 """
 
 import argparse
@@ -15,12 +16,12 @@ from raw_websocket import Broken
 from rfc6455_frames import frame_rows
 from rfc6455_handshakes import handshake_rows
 
-# A node bounds the sessions of one user: stay below any sensible bound.
+# A node limits the sessions of a user. This is below any sensible limit.
 CONNECTIONS_AT_A_TIME = 8
 
 
 def fault(row, node) -> str | None:
-    """What is wrong with a row, or nothing."""
+    """Runs a row. Returns its failure, if any."""
     try:
         row.run(node)
     except (Broken, OSError) as error:
@@ -33,9 +34,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--api-token", required=True)
     parser.add_argument("--user-token", required=True)
-    parser.add_argument("--message-limit", type=int, default=65536, help="longest client message, bytes")
-    parser.add_argument("--only", default="", help="rows whose sentence contains this")
-    parser.add_argument("--list", action="store_true", help="print the sentences and stop")
+    parser.add_argument("--message-limit", type=int, default=65536, help="maximum length of a client message, in bytes")
+    parser.add_argument("--only", default="", help="run only rows whose sentence contains this text")
+    parser.add_argument("--list", action="store_true", help="print the sentences and exit")
     node = parser.parse_args()
 
     rows = [row for row in handshake_rows(node) + frame_rows(node) if node.only in row.name]

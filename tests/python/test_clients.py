@@ -1,4 +1,4 @@
-"""The real program with the Python library `websockets`, whose authors never saw it."""
+"""Tests the real program with the Python library `websockets`, an independent client."""
 
 import asyncio
 import json
@@ -10,7 +10,7 @@ from node import DEADLINE_SECONDS, Node
 
 
 class Client:
-    """A WebSocket whose reads end at the deadline."""
+    """A WebSocket. Reads fail at the deadline."""
 
     def __init__(self, socket: websockets.ClientConnection):
         self.socket = socket
@@ -59,7 +59,7 @@ class Clients(unittest.IsolatedAsyncioTestCase):
             await client.socket.close()
             self.assertEqual(client.socket.close_code, 1000)
 
-    async def test_a_matching_emit_is_told_until_the_subscription_ends(self):
+    async def test_a_matching_emit_is_delivered_until_the_subscription_ends(self):
         node = self.node()
         client = await Client.connect(node, additional_headers=node.tokens())
         own = await client.subscribe("orders", {"recipientId": "u42", "total": {"$gte": 100}})
@@ -69,9 +69,9 @@ class Clients(unittest.IsolatedAsyncioTestCase):
             answer = await asyncio.to_thread(node.emit, "orders", data)
             self.assertTrue(answer["success"], answer)
             if event_id:
-                told = await client.read()
-                self.assertEqual(told["type"], "NOTIFICATION")
-                self.assertEqual((told["response"]["eventId"], told["response"]["eventData"]), (event_id, data))
+                message = await client.read()
+                self.assertEqual(message["type"], "NOTIFICATION")
+                self.assertEqual((message["response"]["eventId"], message["response"]["eventData"]), (event_id, data))
         answer = await client.ask(objType="UNREGISTER", onEvents=[{"eventId": own}])
         self.assertEqual(answer["response"], {"validOnEvents": [{"eventId": own}], "invalidOnEvents": []})
         for recipient in ["u42", "u44"]:
@@ -90,7 +90,7 @@ class Clients(unittest.IsolatedAsyncioTestCase):
         await refreshed.subscribe("orders", {"a": 1})
         await refreshed.socket.close()
 
-    async def test_a_bad_token_is_told_before_the_close(self):
+    async def test_a_bad_token_is_reported_before_the_close(self):
         node = self.node()
         tokens = node.tokens() | {"x-am-user-authorization": "nope"}
         async with websockets.connect(f"ws://{node.host}:{node.port}/ws", additional_headers=tokens) as socket:

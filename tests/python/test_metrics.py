@@ -1,4 +1,4 @@
-"""`/metrics` as others read it: promtool with its lint, and the strict OpenMetrics parser of Prometheus's Python client."""
+"""Checks `/metrics` with promtool and with the strict OpenMetrics parser of Prometheus's Python client."""
 
 import asyncio
 import shutil

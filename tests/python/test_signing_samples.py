@@ -16,7 +16,7 @@ import websockets
 from node import DEADLINE_SECONDS, ROOT, Node
 
 PAGE = ROOT / "docs" / "signing-tokens.md"
-# Compiling a sample takes longer than anything a node does.
+# Compiling a sample can take minutes.
 RUN_SECONDS = 180.0
 COMMANDS = {
     "sign.mjs": ["node", "sign.mjs"],
@@ -26,13 +26,13 @@ COMMANDS = {
     "sign.php": ["php", "sign.php"],
     "sign.rb": ["ruby", "sign.rb"],
 }
-# Debian has no runtime for it. tests/run does not install a JDK, but a JDK that is there is used.
+# Debian has no runtime for C#. tests/run does not install a JDK, but the Java sample runs if there is one.
 NOT_RUN = {"Sign.cs"}
 OPTIONAL = {"Sign.java"}
 
 
 def samples() -> dict[str, str]:
-    """Each sample of the page by the file name behind the language of its fence."""
+    """Each sample of the page by its file name, which follows the language of its fence."""
     fences = re.findall(r"^```\w+ ([Ss]ign\.\w+)\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     return dict(fences)
 
@@ -51,7 +51,12 @@ class SigningSamples(unittest.TestCase):
         keys = {"CARILLON_USER_KEY_ID": key_id, "CARILLON_USER_KEY": secret.hex()}
         environment = os.environ | keys | {"GOCACHE": str(self.folder / "go-cache")}
         done = subprocess.run(
-            [*COMMANDS[name], user], cwd=self.folder, env=environment, capture_output=True, text=True, timeout=RUN_SECONDS
+            [*COMMANDS[name], user],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=RUN_SECONDS,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.strip()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs a command beside a fresh node, with the node's port and tokens put in for PORT, API_TOKEN and USER_TOKEN.
+"""Runs a command with a fresh node. PORT, API_TOKEN and USER_TOKEN in the command become the node's port and tokens.
 
     tests/python/with_node.py tests/python/rfc6455_table.py --port PORT --api-token API_TOKEN --user-token USER_TOKEN
 
-Ends with the command's exit code, or 1 if the node did not live through it. NAME=VALUE before the command are settings
-of the node, such as limits__emit_bytes=1024.
+Exits with the exit code of the command, or with 1 if the node has ended. NAME=VALUE before the command are settings of
+the node, such as limits__emit_bytes=1024.
 """
 
 import subprocess

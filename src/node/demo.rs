@@ -45,12 +45,13 @@ impl DemoText {
     }
 
     async fn text(&self, catalogue: &dyn Catalogue) -> String {
-        let (program, address, name) = (program(), reachable(self.address), ProjectName::demo());
-        let project = if self.shows_tokens() { catalogue.project(&name).await.ok().flatten() } else { None };
-        let tokens = project.and_then(|project| issue_both(&project, "try", "u42", TOKEN_LIFE).ok());
-        match tokens {
-            Some((api, user)) => with_tokens(&program, address, self.try_page, &api, &user),
-            None => without_tokens(&program, address, self.try_page),
+        let (program, address) = (program(), reachable(self.address));
+        let project = catalogue.project(&ProjectName::demo()).await.ok().flatten();
+        match project.map(|project| issue_both(&project, "try", "u42", TOKEN_LIFE)) {
+            Some(Ok((api, user))) if self.shows_tokens() => with_tokens(&program, address, self.try_page, &api, &user),
+            Some(Ok(_)) => without_tokens(&program, address, self.try_page),
+            // The project was removed or disabled, or has no active keys.
+            None | Some(Err(_)) => no_tokens(address),
         }
     }
 
@@ -83,6 +84,12 @@ fn without_tokens(program: &str, address: SocketAddr, try_page: bool) -> String 
     let page = if try_page { format!("\nA page to try it:          http://{address}/try") } else { String::new() };
     format!(
         "\nCarillon is ready on http://{address}\n{page}\nTokens, good for a day:    eval \"$({program} token env)\"\n\n"
+    )
+}
+
+fn no_tokens(address: SocketAddr) -> String {
+    format!(
+        "\nCarillon is ready on http://{address}\n\nThere is no project demo with active keys, so there are no tokens.\n\n"
     )
 }
 

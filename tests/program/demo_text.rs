@@ -139,6 +139,12 @@ fn the_text_has_no_link_to_a_try_page_that_is_off() {
 }
 
 #[test]
+fn the_text_says_that_there_is_no_project_to_sign_tokens_with() {
+    let (_node, text) = start_on_a_pipe(&[("CATALOGUE__DEMO", "false")], &["--show-demo-tokens"]);
+    assert!(!has_token(&text) && text.contains("no project demo"), "{text}");
+}
+
+#[test]
 fn a_node_without_the_demo_prints_nothing() {
     let mut node = Node::start(&[("CATALOGUE__DEMO", "false")]);
     eventually("a ready node", || request(node.address(), "GET", "/readyz", &[], b"").status == 200);

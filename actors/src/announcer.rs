@@ -11,7 +11,7 @@ use actix::prelude::*;
 #[rtype(result = "Result<u64, BusError>")]
 pub struct Announce(pub Control);
 
-/// See the module.
+/// The actor that sends control messages.
 pub struct Announcer {
     bus: SharedBus,
 }

@@ -141,13 +141,13 @@ impl<T> Index<u32> for ChunkedSlab<T> {
     type Output = T;
 
     fn index(&self, id: u32) -> &T {
-        self.get(id).expect("a number kept only while its record lives")
+        self.get(id).expect("callers use an id only while its record exists")
     }
 }
 
 impl<T> IndexMut<u32> for ChunkedSlab<T> {
     fn index_mut(&mut self, id: u32) -> &mut T {
-        self.get_mut(id).expect("a number kept only while its record lives")
+        self.get_mut(id).expect("callers use an id only while its record exists")
     }
 }
 

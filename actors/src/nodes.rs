@@ -24,7 +24,7 @@ const MAX_NODES: usize = 1000;
 #[rtype(result = "()")]
 pub struct Leave;
 
-/// See the module.
+/// The actor that holds the list of nodes.
 pub struct NodeList {
     bus: SharedBus,
     own: NodeFacts,

@@ -24,7 +24,7 @@ pub enum Control {
         #[serde(default)]
         call: Option<u64>,
     },
-    /// A node has ended so many sessions for a call.
+    /// The reply of a node to [`Control::DisconnectUser`]: the number of sessions that it ended.
     UserDisconnected { call: u64, sessions: u64 },
     /// The project changed in the catalogue: its keys, its state or its events.
     ProjectChanged { project: String },

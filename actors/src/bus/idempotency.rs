@@ -16,7 +16,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The window is this many slices long. More slices waste less memory after the window and cost one look-up each.
+/// The window is this many slices long. More slices waste less memory after the window and cost one lookup each.
 const SLICES: u32 = 8;
 
 /// A publish under way. Later emits with the same key wait for it.
@@ -62,7 +62,7 @@ struct Slice {
     by_project: HashMap<Arc<str>, usize>,
 }
 
-/// See the module.
+/// The idempotency keys of a node.
 pub(super) struct IdempotencyKeys {
     settings: IdempotencySettings,
     fingerprints: Fingerprints,

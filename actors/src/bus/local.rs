@@ -33,7 +33,7 @@ pub struct LocalBusSettings {
 /// Maximum time that a publisher waits for room. After it, the caller gets an error and may try again.
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// See the module.
+/// A [`Bus`] within the process.
 pub struct LocalBus {
     subscriber: OnceCell<Subscriber>,
     listeners: ControlListeners,

@@ -10,7 +10,7 @@ use actix::{Actor, Addr, AsyncContext as _, Context, Handler};
 use std::pin::Pin;
 use std::task::{Context as TaskContext, Poll};
 
-/// See the module.
+/// The actor that collects the emit calls of a worker.
 pub struct EmitBatcher {
     emitter: Addr<Emitter>,
     /// Bounded by the connections of the worker: each has at most one call.

@@ -101,7 +101,7 @@ impl From<BusError> for EmitError {
 /// The answer to one emit.
 pub type EmitResult = Result<Emitted, EmitError>;
 
-/// See the module.
+/// The actor that publishes emits.
 pub struct Emitter {
     bus: SharedBus,
     node: u64,

@@ -9,7 +9,7 @@ struct Bucket {
     filled_at: Instant,
 }
 
-/// See the module. Bounded by the projects of the catalogue, because only verified tokens get here.
+/// The token buckets of all projects. Bounded by the projects of the catalogue, because only verified tokens get here.
 pub(super) struct Rates {
     per_second: u32,
     buckets: HashMap<Arc<str>, Bucket>,

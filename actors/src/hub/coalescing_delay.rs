@@ -22,7 +22,7 @@ const CREDIT_PER_SUCCESS: u8 = 2;
 /// Maximum credit.
 const MAX_CREDIT: u8 = 8;
 
-/// See the module.
+/// The state of the decision whether broadcasts wait.
 #[derive(Default)]
 pub struct CoalescingDelay {
     /// The number of messages that are expected together, including the broadcast.

@@ -102,7 +102,7 @@ impl ScanTargets {
     }
 }
 
-/// See the module.
+/// The state of the scan, and the targets of the next one.
 #[derive(Default)]
 pub(super) struct DisconnectScan {
     targets: ScanTargets,

@@ -10,7 +10,7 @@ use std::collections::BinaryHeap;
 /// Number of stale entries that is too small for a sweep.
 const STALE_MINIMUM: usize = 1024;
 
-/// See the module.
+/// A queue of sessions, ordered by time.
 #[derive(Default)]
 pub struct ExpiryQueue {
     heap: BinaryHeap<Reverse<(u64, SessionRef)>>,

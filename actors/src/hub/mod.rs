@@ -60,7 +60,7 @@ pub struct EventsRequest {
     pub events: Vec<Arc<str>>,
 }
 
-/// See the module.
+/// The actor that owns the sessions of one worker.
 pub struct SessionHub {
     worker: u16,
     sessions: Slots,

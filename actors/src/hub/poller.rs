@@ -32,7 +32,7 @@ pub struct Readiness {
     pub is_read_closed: bool,
 }
 
-/// See the module.
+/// The poll of one worker.
 pub struct Poller {
     descriptor: AsyncFd<Descriptor>,
     events: Events,
@@ -42,7 +42,7 @@ impl Poller {
     /// A poller, on the tokio runtime of the calling thread.
     pub fn new() -> io::Result<Poller> {
         // SAFETY: the descriptor is mio's own epoll, owned by the `Poll` that moves into the `AsyncFd`: it stays open
-        // and the same until that is dropped, and `as_raw_fd` always answers it.
+        // and the same until that is dropped, and `as_raw_fd` always returns it.
         let descriptor =
             unsafe { AsyncFd::register_with_interest(Descriptor(Poll::new()?), tokio::io::Interest::READABLE)? };
         Ok(Poller { descriptor, events: Events::with_capacity(EVENTS) })

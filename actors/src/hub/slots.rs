@@ -4,7 +4,7 @@ use crate::chunked_slab::ChunkedSlab;
 use crate::ids::SessionRef;
 use crate::session::Session;
 
-/// See the module.
+/// The sessions of one worker.
 pub struct Slots {
     worker: u16,
     slab: ChunkedSlab<Session>,

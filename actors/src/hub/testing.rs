@@ -71,7 +71,7 @@ impl HubUnderTest {
             socket.set_nonblocking(true).expect("a socket");
         }
         let connection_slot = ConnectionSlot {
-            counted: CountedSession::count(&self.counters, u64::MAX).expect("a connection_slot"),
+            counted: CountedSession::count(&self.counters, u64::MAX).expect("there is no limit"),
             limit_slots: None,
         };
         let (head, early) = (Bytes::from_static(b"welcome"), BytesMut::new());

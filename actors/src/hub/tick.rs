@@ -8,7 +8,7 @@ use crate::session::{CheckLiveness, CheckWriteProgress, Close};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 impl SessionHub {
-    /// Once a second.
+    /// Does the work of one second, or of several if the tick was late.
     pub(super) fn tick(&mut self) {
         self.read_clock();
         let now = self.ctx.now;

@@ -15,7 +15,7 @@ struct Channel {
     emptied_at: u64,
 }
 
-/// See the module.
+/// The channels of this node.
 #[derive(Default)]
 pub(super) struct Channels {
     ids: HashMap<ChannelKey, ChannelId>,

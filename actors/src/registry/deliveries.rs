@@ -13,7 +13,7 @@ use bytes::Bytes;
 /// Approximate size of a notification without its event data and event name.
 const ENVELOPE_BYTES: usize = 128;
 
-/// See the module.
+/// The deliveries of all subscriptions.
 #[derive(Default)]
 pub(super) struct Deliveries(Interner<Delivery>);
 

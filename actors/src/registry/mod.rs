@@ -37,7 +37,7 @@ const LEAVE_INTERVAL: Duration = Duration::from_secs(1);
 
 type JoinResult = Result<(), BusError>;
 
-/// See the module.
+/// The actor that owns the subscriptions of this node.
 pub struct SessionRegistry {
     bus: SharedBus,
     hubs: Vec<Option<Addr<SessionHub>>>,

@@ -74,7 +74,7 @@ pub struct Refreshed {
 /// The result of a [`RefreshRequest`].
 pub type RefreshResult = Result<Refreshed, ErrorBody>;
 
-/// See the module.
+/// The context of the sessions of one hub.
 pub struct SessionContext {
     state: ActorState,
     /// Seconds since the hub started.

@@ -11,10 +11,10 @@ use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// The longest text from outside in one field, in characters.
+/// Maximum length of text from outside in one field, in characters.
 const TEXT_CHARACTERS: usize = 100;
 
-/// The most entries of a list in one field.
+/// Maximum number of entries of a list in one field.
 const LIST_ENTRIES: usize = 20;
 
 /// The user, the application and the address of a session, in plain text. A session itself keeps fingerprints only.
@@ -139,7 +139,7 @@ impl Session {
         }
     }
 
-    /// A session whose tokens were refused at the handshake has its own line there.
+    /// Sessions whose tokens were refused at the handshake have a line there, and none here.
     pub(super) fn log_close(&self, code: u16, reason: &'static str, by: &ClosedBy, ctx: &SessionContext) {
         if is_enabled() && !self.is_unauthenticated {
             let (session, user) = self.id_and_user(ctx);

@@ -59,7 +59,7 @@ enum Phase {
     Finishing,
 }
 
-/// See the module.
+/// One client's session.
 pub struct Session {
     reference: SessionRef,
     socket: TcpStream,

@@ -56,7 +56,7 @@ pub struct Outbox {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flushed {
     pub bytes: usize,
-    /// Notifications that were written whole.
+    /// Notifications that were completely written.
     pub notifications: u64,
 }
 
@@ -147,7 +147,7 @@ impl Outbox {
         shrunk
     }
 
-    /// Whether nothing waits.
+    /// Whether there are no unsent frames.
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -240,7 +240,7 @@ impl Outbox {
                 return;
             }
             let Piece { bytes, notifications, ends_frame, is_shared } =
-                self.queue.pop_front().expect("there is a first");
+                self.queue.pop_front().expect("`front_mut` returned it");
             written -= bytes.len();
             self.own_bytes -= size_of::<Piece>() + if is_shared { 0 } else { bytes.len() };
             if is_shared {
@@ -251,7 +251,7 @@ impl Outbox {
         }
     }
 
-    /// One piece of the first shared data is written.
+    /// Counts that one piece of the first shared data is written.
     fn release_shared(&mut self) {
         let Some(run) = self.shared.front_mut() else { return };
         run.pieces -= 1;

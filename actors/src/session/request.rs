@@ -17,7 +17,7 @@ pub const EVENT_NAME_BYTES: usize = 200;
 /// Maximum length of the `epoch` of a `recover`, in bytes.
 const EPOCH_BYTES: usize = 64;
 
-/// What one valid entry subscribes to.
+/// The subscription that a valid entry asks for.
 #[derive(Debug)]
 pub struct SubscriptionSpec {
     pub event: Arc<str>,

@@ -17,7 +17,7 @@ enum Entries {
     Many(Box<Vec<Entry>>),
 }
 
-/// See the module.
+/// The ids of a session's subscriptions.
 #[derive(Default)]
 pub(super) struct Subscriptions {
     entries: Entries,
@@ -37,8 +37,8 @@ impl Subscriptions {
         held + self.pending as usize
     }
 
-    /// A new id, unique in the session; sessions that subscribe in the same order have equal ones. `None` when a
-    /// session has used them all.
+    /// A new id, unique in the session. Sessions that subscribe in the same order have equal ids. `None` if the
+    /// session has used all ids.
     pub fn next_event_id(&mut self) -> Option<EventId> {
         self.last_event_id = self.last_event_id.checked_add(1)?;
         Some(EventId(self.last_event_id))
@@ -46,7 +46,7 @@ impl Subscriptions {
 
     /// Notes subscriptions that are sent to the registry.
     pub fn note_pending(&mut self, specs: usize) {
-        self.pending += u32::try_from(specs).expect("a message of bounded length has fewer entries than u32 counts");
+        self.pending += u32::try_from(specs).expect("the length of a message bounds its entries far below 2^32");
     }
 
     /// Notes that pending subscriptions were answered.

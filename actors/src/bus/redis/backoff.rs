@@ -10,7 +10,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 /// thousands of channels takes a part of them.
 const LONGEST: Duration = Duration::from_secs(2);
 
-/// See the module.
+/// The waits between attempts to connect.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     attempts: u32,

@@ -16,8 +16,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, Semaphore};
 
-/// See the module. Everything runs on the bus arbiter. The lock is here only because the driver's callback must be
-/// `Sync`.
+/// The queue between Redis and the registry. Everything runs on the bus arbiter. The lock is here only because the
+/// driver's callback must be `Sync`.
 pub(super) struct Inbox {
     subscriber: Subscriber,
     listeners: ControlListeners,

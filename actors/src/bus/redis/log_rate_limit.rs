@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 /// The time between two lines.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// Allows one line per second.
 #[derive(Debug, Default)]
 pub(super) struct LogRateLimit {
     last: Mutex<Option<Instant>>,

@@ -55,7 +55,7 @@ pub struct RedisBusSettings {
     pub idempotency_window: Duration,
 }
 
-/// See the module.
+/// A [`Bus`] over Redis.
 pub struct RedisBus {
     settings: RedisBusSettings,
     names: Names,

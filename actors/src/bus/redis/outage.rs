@@ -11,7 +11,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(30);
 /// The longest time between two warnings of one outage.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// See the module.
+/// The failures of one Redis, as the log reports them.
 pub(super) struct Outage {
     address: RedisAddress,
     failures: Mutex<Failures>,
@@ -28,9 +28,8 @@ impl Outage {
         let attempts = self.failures.lock().unwrap_or_else(PoisonError::into_inner).add(Instant::now());
         if let Some(attempts) = attempts {
             log::warn!(
-                "Redis at {} can't be reached, the node is not ready and keeps trying: connection={connection} \
-                 attempts={attempts} cause={cause}",
-                self.address
+                address:% = self.address, connection, attempts, cause;
+                "Redis cannot be reached; the node is not ready and keeps trying"
             );
         }
     }
@@ -38,14 +37,14 @@ impl Outage {
     /// Records that a connection was made, which ends the outage.
     pub fn on_connected(&self, connection: &str) {
         let failures = std::mem::take(&mut *self.failures.lock().unwrap_or_else(PoisonError::into_inner));
-        log::info!("connected to Redis at {}: connection={connection} attempts={}", self.address, failures.count + 1);
+        log::info!(address:% = self.address, connection, attempts = failures.count + 1; "connected to Redis");
     }
 
     /// Records that a connection was lost.
     pub fn on_lost(&self, connection: &str, cause: &str) {
         log::error!(
-            "the connection to Redis at {} was lost, the node is not ready: connection={connection} cause={cause}",
-            self.address
+            address:% = self.address, connection, cause;
+            "the connection to Redis was lost; the node is not ready"
         );
     }
 }

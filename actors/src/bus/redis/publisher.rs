@@ -76,7 +76,7 @@ pub(super) enum Command {
     Control(String),
 }
 
-/// See the module.
+/// The task that owns the publishing connection.
 pub(super) struct PublisherTask {
     pub connector: Connector,
     pub names: Names,

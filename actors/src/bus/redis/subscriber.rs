@@ -45,7 +45,7 @@ pub(super) enum ChannelCommand {
     Leave(ChannelKey),
 }
 
-/// See the module.
+/// The task that owns the receiving connection.
 pub(super) struct SubscriberTask {
     connector: Connector,
     names: Names,

@@ -1,4 +1,4 @@
-//! The real binary, as an operator runs it: settings shown and checked, tokens issued, and how failures end.
+//! The command line of the real binary: settings, tokens, keys, plans, and the exit codes of failures.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -57,7 +57,7 @@ fn config_print_shows_every_key_with_its_value_and_source() {
 }
 
 #[test]
-fn config_check_says_ok_about_a_good_file() {
+fn config_check_prints_ok_for_a_valid_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = write_file(folder.path(), "[session]\nping_seconds = 30\n");
     for arguments in [&["config", "check", &file][..], &["config", "check", "--config", &file], &["config", "check"]] {
@@ -67,14 +67,14 @@ fn config_check_says_ok_about_a_good_file() {
 }
 
 #[test]
-fn config_check_says_ok_about_the_settings_of_the_compose_file() {
+fn config_check_prints_ok_for_the_settings_of_the_compose_file() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/config/cluster.toml");
     let checked = carillon(&["config", "check", file], &[]);
     assert_eq!((checked.status.code(), text(&checked.stdout)), (Some(0), "ok\n"), "{}", text(&checked.stderr));
 }
 
 #[test]
-fn the_environment_names_a_settings_file_where_the_command_line_names_none() {
+fn a_settings_file_can_be_named_by_the_environment() {
     let folder = tempfile::tempdir().unwrap();
     let file = write_file(folder.path(), "[session]\nping_seconds = 30\n");
     let printed = carillon(&["config", "print"], &[("CARILLON_CONFIG", &file)]);
@@ -84,7 +84,7 @@ fn the_environment_names_a_settings_file_where_the_command_line_names_none() {
 }
 
 #[test]
-fn config_check_tells_every_problem_on_a_line_and_exits_1() {
+fn config_check_prints_one_line_per_problem_and_exits_1() {
     let folder = tempfile::tempdir().unwrap();
     let file = write_file(folder.path(), "[http]\nbnid = '127.0.0.1:1'\nworkers = 5000\n[bus]\nkind = 'nats'\n");
     let checked = carillon(&["config", "check", &file], &[("CARILLON__SESSION__PING", "1")]);
@@ -101,14 +101,14 @@ fn config_check_tells_every_problem_on_a_line_and_exits_1() {
 }
 
 #[test]
-fn config_check_refuses_a_file_that_is_not_there() {
+fn config_check_refuses_a_missing_file() {
     let checked = carillon(&["config", "check", "/nonexistent/carillon.toml"], &[]);
     assert_eq!(checked.status.code(), Some(1));
     assert!(text(&checked.stderr).starts_with("/nonexistent/carillon.toml: cannot be read: "));
 }
 
 #[test]
-fn a_node_with_bad_settings_says_so_in_one_line_and_exits_1() {
+fn a_node_with_invalid_settings_prints_one_line_and_exits_1() {
     for arguments in [&["serve"][..], &[]] {
         let refused = carillon(arguments, &[("CARILLON__HTTP__BIND", "localhost:8080")]);
         assert_eq!(refused.status.code(), Some(1));
@@ -121,7 +121,7 @@ fn a_node_with_bad_settings_says_so_in_one_line_and_exits_1() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_exit_2() {
+fn invalid_arguments_exit_2() {
     for arguments in [&["sreve"][..], &["config"], &["config", "print", "--colour"], &["serve", "--config"]] {
         let refused = carillon(arguments, &[]);
         assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
@@ -129,7 +129,7 @@ fn arguments_that_make_no_sense_exit_2() {
     }
 }
 
-/// A data folder as a first start leaves it, and the environment that names it.
+/// A data folder after a first start, and the environment that names it.
 struct DataFolder {
     folder: tempfile::TempDir,
     catalogue: EmbeddedCatalogue,
@@ -154,7 +154,7 @@ impl DataFolder {
         text(&printed.stdout).to_owned()
     }
 
-    /// The one line that a token command prints, whose signature the project's key must bear out.
+    /// The claims of the token that a command prints, after a check of its signature with the project's key.
     fn claims(&self, key_use: KeyUse, arguments: &[&str]) -> serde_json::Value {
         let printed = self.carillon(arguments);
         assert_eq!(text(&printed.stderr), "");
@@ -180,7 +180,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
 }
 
-/// Whether a claim `exp` lies `seconds` behind now, which the run of a command may have passed by a little.
+/// Whether the claim `exp` is `seconds` after now, with a tolerance for the run time of the command.
 fn ends_after(claims: &serde_json::Value, before: u64, seconds: u64) -> bool {
     (before + seconds..=now() + seconds).contains(&claims["exp"].as_u64().unwrap())
 }
@@ -194,7 +194,7 @@ fn token_api_prints_a_token_with_name_and_scopes_that_never_expires() {
 }
 
 #[test]
-fn token_api_ends_when_its_time_to_live_has_passed() {
+fn token_api_expires_after_its_time_to_live() {
     let data = DataFolder::with_demo();
     let before = now();
     let arguments = ["token", "api", "--project", "demo", "--name", "shop", "--scope", "admin", "--ttl", "7d"];
@@ -204,7 +204,7 @@ fn token_api_ends_when_its_time_to_live_has_passed() {
 }
 
 #[test]
-fn token_user_lasts_an_hour_and_carries_claims() {
+fn token_user_is_valid_for_an_hour_and_has_the_given_claims() {
     let data = DataFolder::with_demo();
     let before = now();
     let claims = ["--claim", "role=editor", "--claim", "level=9007199254740993", "--claim", "tags=[\"a=b\"]"];
@@ -217,7 +217,7 @@ fn token_user_lasts_an_hour_and_carries_claims() {
 }
 
 #[test]
-fn token_commands_work_while_a_node_holds_the_data_folder() {
+fn token_commands_work_while_a_node_uses_the_data_folder() {
     let data = DataFolder::with_demo();
     let _node = NodeLock::acquire(data.folder.path()).unwrap();
     let arguments = ["token", "user", "--project", "demo", "--sub", "u42", "--ttl", "90s"];
@@ -225,7 +225,7 @@ fn token_commands_work_while_a_node_holds_the_data_folder() {
 }
 
 #[test]
-fn token_commands_that_cannot_sign_say_why_in_one_line_and_exit_1() {
+fn token_commands_that_cannot_sign_print_one_line_and_exit_1() {
     let data = DataFolder::with_demo();
     let user = ["token", "user", "--project", "demo", "--sub", "u42"];
     let cases = [
@@ -237,13 +237,13 @@ fn token_commands_that_cannot_sign_say_why_in_one_line_and_exit_1() {
     for (arguments, problem) in cases {
         let refused = data.carillon(&arguments);
         assert_eq!((refused.status.code(), text(&refused.stdout)), (Some(1), ""), "{arguments:?}");
-        let told = text(&refused.stderr);
-        assert!(told.starts_with(&format!("carillon: {problem}")) && told.lines().count() == 1, "{told}");
+        let message = text(&refused.stderr);
+        assert!(message.starts_with(&format!("carillon: {problem}")) && message.lines().count() == 1, "{message}");
     }
 }
 
 #[test]
-fn token_commands_do_not_make_a_data_folder() {
+fn token_commands_do_not_create_a_data_folder() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("data");
     let arguments = ["token", "user", "--project", "demo", "--sub", "u42"];
@@ -254,7 +254,7 @@ fn token_commands_do_not_make_a_data_folder() {
 }
 
 #[test]
-fn token_arguments_that_make_no_sense_exit_2() {
+fn invalid_token_arguments_exit_2() {
     let api = ["token", "api", "--project", "demo", "--name", "shop"];
     let user = ["token", "user", "--project", "demo", "--sub", "u42"];
     let cases = [
@@ -296,7 +296,7 @@ fn token_env_exports_both_tokens_to_a_shell() {
 }
 
 #[test]
-fn token_inspect_says_why_a_token_is_refused_and_prints_no_signature() {
+fn token_inspect_prints_why_a_token_is_refused_and_no_signature() {
     let data = DataFolder::with_demo();
     let token = text(&data.carillon(&["token", "user", "--project", "demo", "--sub", "u42"]).stdout).trim().to_owned();
     let (signed, signature) = token.rsplit_once('.').unwrap();
@@ -339,7 +339,7 @@ fn token_inspect_reads_standard_input() {
 }
 
 #[test]
-fn key_show_prints_a_key_that_signs_tokens_in_the_form_of_an_environment_file() {
+fn key_show_prints_a_signing_key_in_the_format_of_an_environment_file() {
     let data = DataFolder::with_demo();
     for (key_use, name) in [(KeyUse::User, "USER"), (KeyUse::Api, "API")] {
         let project = runtime().block_on(data.catalogue.project(&ProjectName::demo())).unwrap().unwrap();
@@ -354,7 +354,7 @@ fn key_show_prints_a_key_that_signs_tokens_in_the_form_of_an_environment_file() 
     }
 }
 
-/// Runs a command on a terminal of its own, which answers `typed`. Returns what the terminal showed, and the exit code.
+/// Runs a command on a pseudo-terminal and types `typed`. Returns the output of the terminal and the exit code.
 fn on_a_terminal(data: &DataFolder, arguments: &str, typed: &str) -> (String, Option<i32>) {
     let command = format!("{} {arguments}", env!("CARGO_BIN_EXE_carillon"));
     let mut script = Command::new("script")
@@ -370,7 +370,7 @@ fn on_a_terminal(data: &DataFolder, arguments: &str, typed: &str) -> (String, Op
 }
 
 #[test]
-fn commands_that_cannot_be_undone_ask_first() {
+fn irreversible_commands_ask_for_confirmation() {
     let data = DataFolder::with_demo();
     for arguments in ["key show --project demo", "project remove demo"] {
         let words: Vec<&str> = arguments.split(' ').collect();
@@ -421,7 +421,7 @@ fn commands_print_the_documented_json() {
 }
 
 #[test]
-fn config_check_prints_its_problems_as_json_too() {
+fn config_check_prints_its_problems_as_json_if_asked() {
     let checked = carillon(&["config", "check", "--json"], &[("CARILLON__HTTP__WORKERS", "5000")]);
     assert_eq!(checked.status.code(), Some(1));
     let problems: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Runs every command of README.md as it is typed, and compares the output that the page shows.
+"""Runs every command of README.md as printed, and compares its output with the page.
 
-    tests/readme.py           needs the release build and the built JavaScript client (tests/run: steps build and client)
-    tests/readme.py --list    the fences and how each is run
+    tests/readme.py           needs the release build and the JavaScript client (tests/run: steps build and client)
+    tests/readme.py --list    lists the fences and how each is run
 
 The first words of a fence say how it is run. All commands run in the root of the repository:
 
     sh terminal    in the background until the end, as in a first terminal; the next fence waits for a ready node
-    sh             in one bash, as in a second terminal: variables stay from fence to fence, a failed command fails the test
-    sh docker      the same, if Docker answers; otherwise skipped with a line that says so
+    sh             in one bash, as in a second terminal: fences share variables, and a failed command fails the test
+    sh docker      the same, if Docker is available; otherwise skipped with a message
     sh no-run …    not run, with the reason in place of the dots
     js client      in the background in Node, with the tokens of the bash as `apiToken` and `userToken`
     json output, text output    each line is in the output of the `sh` fence above; `…` stands for anything
     json received  each line is a message that the `js client` fence receives
     mermaid        a picture
 
-As root the test has a network of its own, so that port 8080 of the page is free. Otherwise the port must be free.
+As root, the test uses its own network namespace, so that port 8080 is free. Otherwise the port must be free.
 Standard library only.
 """
 
@@ -48,7 +48,7 @@ NOT_RUN = re.compile(r"\w+ no-run \S.*")
 STEP_SECONDS = 60.0
 # `docker compose` builds the image first.
 DOCKER_SECONDS = 1800.0
-# What the JavaScript of the page takes for granted: tokens, and a WebSocket, which Node 20 lacks. Messages are printed.
+# The JavaScript of the page needs tokens, and a WebSocket, which Node 20 lacks. Messages are printed.
 PRELUDE = """
 import { createRequire } from "node:module";
 const { WebSocket } = createRequire(process.env.CLIENT_PACKAGE)("ws");
@@ -64,7 +64,7 @@ globalThis.WebSocket = class extends WebSocket {
 
 
 class Failure(Exception):
-    """A sentence for the person who runs the test."""
+    """A failure, described for the person who runs the test."""
 
 
 @dataclasses.dataclass
@@ -97,7 +97,7 @@ def fences(page: str) -> list[Fence]:
 
 
 def wait_until(what: str, check, seconds: float = STEP_SECONDS):
-    """The first true value of `check`."""
+    """Waits until `check` returns a true value, and returns it."""
     end = time.monotonic() + seconds
     while not (value := check()):
         if time.monotonic() > end:
@@ -117,7 +117,7 @@ def missing_lines(expected: str, output: str) -> list[str]:
 
 
 def own_network() -> bool:
-    """Moves this process into a network namespace of its own, with a loopback device that is up. False if not allowed."""
+    """Moves this process into a new network namespace with a loopback device. Returns false if not allowed."""
     new_network = 0x40000000
     if ctypes.CDLL(None, use_errno=True).unshare(new_network):
         return False
@@ -136,7 +136,8 @@ def port_must_be_free() -> None:
     try:
         socket.create_server(("127.0.0.1", PORT)).close()
     except OSError as error:
-        raise Failure(f"port {PORT}, which the page names, is in use ({error}). End the other program, or run as root") from None
+        message = f"port {PORT} of the page is in use ({error}). Stop the other program, or run as root"
+        raise Failure(message) from None
 
 
 def is_ready() -> bool:
@@ -163,7 +164,7 @@ def environment(folder: pathlib.Path, docker_port: int) -> dict[str, str]:
 
 
 class Reader:
-    """A person who types the page from top to bottom."""
+    """Runs the page from top to bottom, as a reader would type it."""
 
     def __init__(self, folder: pathlib.Path, variables: dict[str, str]):
         self.folder = folder
@@ -173,12 +174,13 @@ class Reader:
         self.messages: pathlib.Path | None = None
         self.used_docker = False
         self.done, done = os.pipe()
-        self.shell = self.start(["bash", "--noprofile", "--norc", "-eo", "pipefail"], "bash", stdin=subprocess.PIPE, pass_fds=[done])
+        bash = ["bash", "--noprofile", "--norc", "-eo", "pipefail"]
+        self.shell = self.start(bash, "bash", stdin=subprocess.PIPE, pass_fds=[done])
         self.done_in_shell = done
         os.close(done)
 
     def start(self, command: list[str], name: str, **options) -> subprocess.Popen:
-        """Starts a process in a group of its own. Its output is in the file `name`.log."""
+        """Starts a process in its own group. Its output goes to the file `name`.log."""
         with open(self.folder / f"{name}.log", "wb") as log:
             options = {"stdin": subprocess.DEVNULL, "env": self.environment} | options
             process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, start_new_session=True, **options)
@@ -203,7 +205,8 @@ class Reader:
                 self.run_in_node(fence)
             case "output":
                 if missing := missing_lines(fence.text, self.last_output):
-                    raise Failure(f"{fence}: not in the output:\n" + "\n".join(missing) + f"\nThe output:\n{self.last_output}")
+                    lines = "\n".join(missing)
+                    raise Failure(f"{fence}: not in the output:\n{lines}\nThe output:\n{self.last_output}")
             case "received":
                 self.compare_received(fence)
 
@@ -225,7 +228,7 @@ class Reader:
             raise Failure(f"{fence}: failed, or took longer than {seconds:.0f} s. The output:\n{self.last_output}")
 
     def type_line(self, line: str) -> None:
-        """Types a line, and one that reports its success through the pipe. `set -e` ends the bash if the line fails."""
+        """Types a line, and one that reports its success through the pipe. With `set -e`, bash exits on failure."""
         self.shell.stdin.write(f"{line}\necho done >&{self.done_in_shell}\n".encode())
         self.shell.stdin.flush()
 
@@ -267,7 +270,7 @@ class Reader:
         )
 
     def leave(self) -> None:
-        """Ends all that the page started."""
+        """Stops all processes that the page started."""
         if self.used_docker:
             subprocess.run(["docker", "compose", "down", "--volumes"], cwd=ROOT, env=self.environment, check=True)
         for process in reversed(self.processes):

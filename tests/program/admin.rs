@@ -111,7 +111,7 @@ async fn a_user_disconnected_during_a_register_leaves_nothing_behind() {
         let disconnect = scope.spawn(|| disconnect_user(&node, "u1"));
         let entries: Value = (0..100).map(|number| entry(&format!("event-{number}"))).collect();
         let register = json!({"objType": "REGISTER", "onEvents": entries}).to_string();
-        futures::executor::block_on(client.say(register));
+        futures::executor::block_on(client.send(register));
         eventually("channels under way", || node.metric("carillon_channels", "") == 100.0);
         redis.signal(Signal::CONT);
         assert_eq!(disconnect.join().expect("an answer").status, 200);

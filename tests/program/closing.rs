@@ -99,10 +99,10 @@ async fn a_message_at_the_limit_is_accepted_and_one_byte_more_closes_with_1009()
         let node = Node::start(&settings);
         let mut client = Client::of(&node).await;
         for bytes in [limit - 1, limit] {
-            client.say(message_of(bytes)).await;
+            client.send(message_of(bytes)).await;
             assert_eq!(client.next_json().await["type"], "UNKNOWN");
         }
-        client.say(message_of(limit + 1)).await;
+        client.send(message_of(limit + 1)).await;
         client.expect_close(1009).await;
     }
 }

@@ -97,7 +97,7 @@ async fn subscribe_repeatedly(nodes: &[Node], number: u32, rounds: u32) {
         let id = client.subscribe(entry("busy")).await;
         emit_number(&nodes[1], &token, "busy", mine);
         while client.next_notification().await != (id.clone(), json!(mine)) {}
-        client.say(json!({"objType": "UNREGISTER", "onEvents": [{"eventId": id}]}).to_string()).await;
+        client.send(json!({"objType": "UNREGISTER", "onEvents": [{"eventId": id}]}).to_string()).await;
         while client.next_json().await["type"] != "UNREGISTER" {}
         if round % 40 == 39 {
             client = Client::of(&nodes[0]).await;

@@ -41,7 +41,7 @@ fn start(settings: &[(&str, &str)], arguments: &[&str], stdout: Stdio) -> Node {
     Node::launch_with_stdout(directory, program, stdout)
 }
 
-/// What has been written to a terminal or a pipe so far.
+/// The text written to a terminal or a pipe so far.
 struct Screen(Arc<Mutex<Vec<u8>>>);
 
 impl Screen {
@@ -69,7 +69,7 @@ impl Screen {
     }
 }
 
-/// Whether a text contains what every JWT begins with: `{"` in base64url.
+/// Whether a text contains the start of a JWT: `{"` in base64url.
 fn has_token(text: &str) -> bool {
     text.contains("eyJ")
 }
@@ -99,7 +99,7 @@ fn the_commands_of_the_text_work_as_printed() {
     assert!(tokens.iter().all(|token| token.starts_with("eyJ")), "{tokens:?}");
 }
 
-/// Runs a command that the text shows. Returns what it prints.
+/// Runs a command from the text. Returns its output.
 fn shell(command: &str, data: &Path) -> String {
     let mut shell = Command::new("sh");
     shell.args(["-c", command]).env("CARILLON__DATA__DIR", data);

@@ -156,7 +156,7 @@ async fn a_session_that_ends_during_the_lookup_of_its_events_leaves_nothing_behi
     let tokens = database.tokens("demo");
     let mut client = Client::connect(&node, &tokens).await;
     server.signal(rustix::process::Signal::STOP);
-    client.say(json!({"objType": "REGISTER", "onEvents": [entry("orders"), entry("bills")]}).to_string()).await;
+    client.send(json!({"objType": "REGISTER", "onEvents": [entry("orders"), entry("bills")]}).to_string()).await;
     drop(client);
     eventually("the session's end", || node.metric("carillon_sessions", "") == 0.0);
     server.signal(rustix::process::Signal::CONT);

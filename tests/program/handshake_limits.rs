@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::Error;
 async fn refused(node: &Node, tokens: &Tokens, headers: &[(&str, &str)]) -> Answer {
     let mut all = tokens.headers().to_vec();
     all.extend_from_slice(headers);
-    match Client::shake_hands(node, "/ws", &all).await {
+    match Client::try_open(node, "/ws", &all).await {
         Err(Error::Http(response)) => Answer {
             status: response.status().as_u16(),
             headers: response

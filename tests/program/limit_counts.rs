@@ -36,7 +36,7 @@ async fn limits_of_a_session_are_counted() {
     assert_eq!((valid.len(), invalid.len()), (1, 0));
     let (_, invalid) = client.register(json!([entry("b")])).await;
     assert_eq!(invalid[0]["error"]["code"], "TOO_MANY_SUBSCRIPTIONS");
-    client.say("x".repeat(1_025)).await;
+    client.send("x".repeat(1_025)).await;
     client.expect_close(1009).await;
     let mut hasty = RawSocket::upgrade(&node, &node.tokens());
     for _ in 0..4 {

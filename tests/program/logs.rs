@@ -72,7 +72,7 @@ async fn a_limit_that_is_reached_often_is_logged_once_with_its_name() {
     let tokens = node.tokens();
     let _first = Client::connect(&node, &tokens).await;
     for _ in 0..5 {
-        assert!(Client::shake_hands(&node, "/ws", &tokens.headers()).await.is_err(), "a second session of the user");
+        assert!(Client::try_open(&node, "/ws", &tokens.headers()).await.is_err(), "a second session of the user");
     }
     let lines = || json_lines(&node.log()).into_iter().filter(|line| line["limit"] == "sessions_per_user").count();
     eventually("a line that names the limit", || lines() > 0);

@@ -16,7 +16,7 @@ async fn a_message_that_is_not_a_json_object_is_answered_with_an_error_and_the_s
     let broken = ["", "{", "nope", r#"{"objType":"REGISTER",}"#, "{} {}", "\u{feff}{}"];
     let no_object = ["[]", r#""REGISTER""#, "5", "null", r#"["REGISTER","g",[],null]"#];
     for text in broken.into_iter().chain(no_object) {
-        client.say(text).await;
+        client.send(text).await;
         let answer = client.next_json().await;
         assert_eq!(answer["type"], "UNKNOWN", "{text}: {answer}");
         assert_eq!(error_code(&answer), "INVALID_JSON", "{text}: {answer}");
@@ -35,7 +35,7 @@ async fn an_unknown_message_is_answered_with_an_error_and_the_session_stays_open
         r#"{"objType":null}"#,
         r#"{}"#,
     ] {
-        client.say(text).await;
+        client.send(text).await;
         let answer = client.next_json().await;
         assert_eq!(answer["type"], "UNKNOWN", "{text}: {answer}");
         assert_eq!(error_code(&answer), "UNKNOWN_MESSAGE", "{text}: {answer}");
@@ -48,7 +48,7 @@ async fn deeply_nested_json_is_answered_with_an_error_and_the_session_stays_open
     let node = Node::start(&[]);
     let mut client = Client::of(&node).await;
     for text in ["[".repeat(60_000), "{\"a\":".repeat(12_000)] {
-        client.say(text).await;
+        client.send(text).await;
         assert_eq!(client.next_json().await["type"], "UNKNOWN");
     }
     still_answers(&mut client).await;

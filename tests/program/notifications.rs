@@ -239,7 +239,7 @@ async fn an_emit_with_more_frames_than_the_queue_holds_is_delivered_completely()
     let (valid, _) = client.register(json!(entries)).await;
     emit_text(&node, &tokens, "orders", &json!({"text": "x".repeat(200_000)}).to_string());
     let leaving = valid[0]["eventId"].clone();
-    client.say(json!({"objType": "UNREGISTER", "onEvents": [{"eventId": leaving}]}).to_string()).await;
+    client.send(json!({"objType": "UNREGISTER", "onEvents": [{"eventId": leaving}]}).to_string()).await;
     let mut received = std::collections::BTreeSet::new();
     let mut has_left = false;
     while received.len() < 50 || !has_left {

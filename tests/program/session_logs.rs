@@ -15,14 +15,14 @@ fn lines_of(node: &Node, session: &str) -> Vec<Value> {
     lines.filter(|line| line["session"] == session).collect()
 }
 
-/// Connects, and gives the session id that the client sees.
+/// Connects. Returns the client and its session id.
 async fn connect(node: &Node, tokens: &Tokens) -> (Client, String) {
     let mut client = Client::open(node, "/ws", &tokens.headers()).await;
     let connected = client.next_json().await;
     (client, connected["response"]["sessionId"].as_str().expect("a session id").to_owned())
 }
 
-/// Has one session register, unregister and refresh, successfully and not.
+/// Registers, unregisters and refreshes in one session, with success and with errors.
 async fn live(client: &mut Client, tokens: &Tokens) {
     let secret = conditional("orders", json!({"field": SECRET}));
     let unsupported = json!({"eventType": "OTHER", "apiName": "invoices"});
@@ -97,7 +97,7 @@ async fn no_line_has_a_token_a_condition_or_event_data() {
     let log = node.log();
     assert!(log.contains(&session));
     for secret in [SECRET, &tokens.api, &tokens.user] {
-        assert!(!log.contains(secret), "{secret} stands in {log}");
+        assert!(!log.contains(secret), "{secret} is in {log}");
     }
 }
 
@@ -108,7 +108,7 @@ async fn a_refused_handshake_is_logged_with_its_code_and_its_address() {
     let expired = Tokens { user: node.token(Claims::user("u1").expiring_in(-60)), ..tokens.clone() };
     Client::open(&node, "/ws", &expired.headers()).await.expect_close(4401).await;
     let (_first, _) = connect(&node, &tokens).await;
-    assert!(Client::shake_hands(&node, "/ws", &tokens.headers()).await.is_err(), "a second session of the user");
+    assert!(Client::try_open(&node, "/ws", &tokens.headers()).await.is_err(), "a second session of the user");
     let line = |message: &str| {
         let log = node.log();
         let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("a JSON line"));
@@ -135,7 +135,7 @@ async fn the_log_line_of_a_close_names_the_side_that_closed() {
     let tokens = node.tokens();
     let (mut flooding, flooding_id) = connect(&node, &tokens).await;
     for _ in 0..20 {
-        flooding.say("{}").await;
+        flooding.send("{}").await;
     }
     let (mut binary, binary_id) = connect(&node, &tokens).await;
     binary.write(Message::binary(vec![1])).await;

@@ -91,7 +91,7 @@ fn the_accept_queue_holds_as_many_connections_as_the_backlog_setting() {
     node.signal(Signal::STOP);
     let connect = || TcpStream::connect_timeout(&node.address(), Duration::from_millis(300));
     // The kernel accepts one more connection than the backlog says.
-    let waiting: Vec<_> = (0..9).map(|_| connect().expect("a place in the backlog")).collect();
+    let waiting: Vec<_> = (0..9).map(|_| connect().expect("space in the backlog")).collect();
     assert!(connect().is_err(), "a tenth waits too");
     node.signal(Signal::CONT);
     eventually("room again", || connect().is_ok());

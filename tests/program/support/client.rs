@@ -33,14 +33,14 @@ impl Client {
 
     /// Upgrades `path` with these header lines. Reads no message.
     pub async fn open(node: &Node, path: &str, headers: &[(&str, &str)]) -> Client {
-        match Client::shake_hands(node, path, headers).await {
+        match Client::try_open(node, path, headers).await {
             Ok((client, _)) => client,
             Err(error) => panic!("the upgrade was refused: {error}"),
         }
     }
 
     /// Upgrades `path`. An error contains the answer that refused the upgrade.
-    pub async fn shake_hands(node: &Node, path: &str, headers: &[(&str, &str)]) -> Result<(Client, Response), Error> {
+    pub async fn try_open(node: &Node, path: &str, headers: &[(&str, &str)]) -> Result<(Client, Response), Error> {
         let stream = TcpStream::connect(node.address()).await.expect("the node listens");
         let upgrade = tokio_tungstenite::client_async(upgrade(node, path, headers), stream);
         let (socket, response) = timeout(DEADLINE, upgrade).await.expect("an answer")?;
@@ -48,13 +48,13 @@ impl Client {
     }
 
     /// Sends a text message.
-    pub async fn say(&mut self, text: impl Into<String>) {
+    pub async fn send(&mut self, text: impl Into<String>) {
         self.write(Message::text(text.into())).await;
     }
 
     /// Sends a message and reads the next one, which must be its answer.
     pub async fn ask(&mut self, message: Value) -> Value {
-        self.say(message.to_string()).await;
+        self.send(message.to_string()).await;
         self.next_json().await
     }
 

@@ -10,7 +10,8 @@ use quick_cache::sync::Cache;
 use super::compact::CompactToken;
 use super::event_rules::EventRules;
 use super::numeric_date::Validity;
-use super::project_cache::{ActiveKeys, PreparedProject, ProjectCache};
+use super::prepared_project::{ActiveKeys, PreparedProject};
+use super::project_cache::ProjectCache;
 use super::{Clock, EventError, EventUse, Scope, Scopes, SystemClock, TokenError};
 use crate::catalogue::{Catalogue, EventMode, KeyUse, ProjectName};
 
@@ -157,7 +158,8 @@ impl Authenticator {
 
     /// Verifies an API token.
     ///
-    /// # Errors Any [`TokenError`] but `ProjectMismatch` and `Scope`. The caller checks the scope that it needs
+    /// # Errors
+    /// Any [`TokenError`] but `ProjectMismatch` and `Scope`. The caller checks the scope that it needs
     /// ([`ApiToken::require`]).
     pub async fn verify_api(&self, text: &str) -> Result<Arc<ApiToken>, TokenError> {
         if text.is_empty() {

@@ -48,7 +48,8 @@ fn is_present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Err
 impl<'a> CompactToken<'a> {
     /// Parses a token.
     ///
-    /// # Errors [`TokenError::AlgorithmMismatch`] for an `alg` that no key can have (such as `none`), else
+    /// # Errors
+    /// [`TokenError::AlgorithmMismatch`] for an `alg` that no key can have (such as `none`), else
     /// [`TokenError::Malformed`].
     pub fn parse(text: &'a str) -> Result<Self, TokenError> {
         if text.len() > MAX_TOKEN_BYTES {

@@ -15,6 +15,7 @@ mod event_rules;
 mod issue;
 mod lookup_cache;
 mod numeric_date;
+mod prepared_project;
 mod project_cache;
 mod scope;
 mod verifier;
@@ -28,7 +29,7 @@ pub use compact::decode_unverified;
 pub use error::TokenError;
 pub use event_rules::{EventError, EventUse};
 pub use issue::{IssueError, issue_api, issue_both, issue_user};
-pub use project_cache::ActiveKeys;
+pub use prepared_project::ActiveKeys;
 pub use scope::{Scope, ScopeError, Scopes};
 pub use verifier::{UnusableKey, check_key};
 

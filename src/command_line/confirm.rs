@@ -9,7 +9,8 @@ const MAX_ANSWER_BYTES: u64 = 64;
 
 /// Asks `question` on the terminal. Only the answer `yes` continues.
 ///
-/// # Errors [`AccessFailure::Argument`] if the answer is not `yes`, or if standard input is not a terminal: a script
+/// # Errors
+/// [`AccessFailure::Argument`] if the answer is not `yes`, or if standard input is not a terminal: a script
 /// gives `--yes`.
 pub(super) fn confirm(question: &str) -> Result<(), AccessFailure> {
     let input = std::io::stdin();

@@ -12,10 +12,12 @@ mod machine;
 mod open_files;
 mod system_files;
 mod tcp_memory;
+mod tcp_memory_manager;
 
 pub use first_limit::{FirstLimit, Limit};
 pub use gauges::{Gauge, SystemGauges};
 pub use machine::Machine;
 pub use open_files::{DEFAULT_NR_OPEN, OpenFiles, SessionBudget, open_files_for, raise_open_files};
 pub use system_files::SystemFiles;
-pub use tcp_memory::{Growth, PAGES_PER_CLIENT, TcpMemory, TcpMemoryManager};
+pub use tcp_memory::{PAGES_PER_CLIENT, TcpMemory};
+pub use tcp_memory_manager::{Growth, TcpMemoryManager};

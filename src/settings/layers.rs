@@ -8,15 +8,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use config::builder::DefaultState;
-use config::{Config, ConfigBuilder, ConfigError, File, FileFormat, Source as _, Value, ValueKind};
+use config::{Config, ConfigBuilder, ConfigError, File, FileFormat, Source as _, Value};
 
-use super::nearest::nearest;
-use super::source::{PREFIX, Source, key_of_variable, variable_of_key};
-use super::values::{innermost, mismatch, parse_as};
+use super::known_keys::{DEFAULTS, KnownKeys, Override};
+use super::source::Source;
+use super::values::innermost;
 use super::{Problem, Problems, Settings};
-
-/// The settings file that is compiled in.
-pub const DEFAULTS: &str = include_str!("../../config/default.toml");
 
 /// Settings that passed every check, with the source of each overridden key.
 #[derive(Clone, Debug)]
@@ -24,13 +21,6 @@ pub struct Loaded {
     pub settings: Settings,
     /// By `section.key`. A key that is missing here has its default.
     overridden: BTreeMap<String, Source>,
-}
-
-/// A value that replaces a default.
-struct Override {
-    key: String,
-    value: Value,
-    from: Source,
 }
 
 impl Loaded {
@@ -43,7 +33,7 @@ impl Loaded {
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Problems> {
-        let known = Known::from_defaults();
+        let known = KnownKeys::from_defaults();
         let mut problems = Vec::new();
         let mut overrides = Vec::new();
         if let Some(file) = file {
@@ -86,74 +76,6 @@ impl Loaded {
     }
 }
 
-/// The known keys, by `section.key`. The default of each defines the type of its value.
-struct Known(BTreeMap<String, Value>);
-
-impl Known {
-    fn from_defaults() -> Self {
-        let sections = File::from_str(DEFAULTS, FileFormat::Toml).collect().expect("the compiled-in defaults are TOML");
-        Self(flatten(sections))
-    }
-
-    fn sort_file(
-        &self,
-        file: &Path,
-        sections: config::Map<String, Value>,
-        overrides: &mut Vec<Override>,
-        problems: &mut Vec<Problem>,
-    ) {
-        for (key, value) in flatten(sections) {
-            let from = Source::File(file.to_owned());
-            match self.0.get(&key) {
-                None => problems.push(self.unknown(key, from)),
-                Some(default) => match mismatch(default, &value) {
-                    Some(cause) => problems.push(Problem::Malformed { key, cause, from }),
-                    None => overrides.push(Override { key, value, from }),
-                },
-            }
-        }
-    }
-
-    fn sort_environment(
-        &self,
-        environment: impl IntoIterator<Item = (String, String)>,
-        overrides: &mut Vec<Override>,
-        problems: &mut Vec<Problem>,
-    ) {
-        let (ours, others): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            environment.into_iter().partition(|(name, _)| name.starts_with(PREFIX));
-        problems.extend(others.into_keys().filter_map(|name| self.misspelled_variable(name)));
-        for (name, text) in ours {
-            let key = key_of_variable(&name);
-            let from = Source::Environment(name.clone());
-            match self.0.get(&key).filter(|_| variable_of_key(&key) == name) {
-                None => problems.push(self.unknown(key, from)),
-                Some(default) => match parse_as(default, &text) {
-                    Err(cause) => problems.push(Problem::Malformed { key, cause, from }),
-                    Ok(value) => overrides.push(Override { key, value, from }),
-                },
-            }
-        }
-    }
-
-    /// The problem of a variable such as `CARILLON_HTTP_BIND`, with single underscores in place of double ones.
-    fn misspelled_variable(&self, variable: String) -> Option<Problem> {
-        let with_single = |name: &str| name.replace("__", "_");
-        let name = with_single(&variable);
-        let meant = self.0.keys().map(|key| variable_of_key(key)).find(|known| with_single(known) == name)?;
-        Some(Problem::SingleUnderscore { variable, meant })
-    }
-
-    fn unknown(&self, key: String, from: Source) -> Problem {
-        let nearest = nearest(&key, self.0.keys().map(String::as_str));
-        let nearest = match from {
-            Source::Environment(_) => variable_of_key(nearest),
-            _ => nearest.to_owned(),
-        };
-        Problem::UnknownKey { key, nearest, from }
-    }
-}
-
 /// The settings of the compiled-in file.
 pub(super) fn defaults() -> Settings {
     apply(&[]).expect("the compiled-in defaults are settings")
@@ -174,26 +96,6 @@ fn one_line(error: &str) -> String {
     match (lines.next(), lines.next_back()) {
         (Some(position), Some(cause)) => format!("{position}: {cause}"),
         (position, _) => position.unwrap_or_default().to_owned(),
-    }
-}
-
-/// Every value with its `section.key` or `section.section.key`, in order. A value outside a section, or nested deeper
-/// than that, keeps its name and is refused later as an unknown key or as a value of the wrong type.
-fn flatten(sections: config::Map<String, Value>) -> BTreeMap<String, Value> {
-    let mut values = BTreeMap::new();
-    for (section, value) in sections {
-        for (key, value) in keys_of(section, value) {
-            values.extend(if key.contains('.') { keys_of(key, value) } else { vec![(key, value)] });
-        }
-    }
-    values
-}
-
-/// The keys of a section, each with the section's name in front. A value that is not a section is returned unchanged.
-fn keys_of(name: String, value: Value) -> Vec<(String, Value)> {
-    match value.kind {
-        ValueKind::Table(keys) => keys.into_iter().map(|(key, value)| (format!("{name}.{key}"), value)).collect(),
-        kind => vec![(name, Value::new(None, kind))],
     }
 }
 

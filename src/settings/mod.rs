@@ -6,6 +6,7 @@
 
 mod bounds;
 mod kinds;
+mod known_keys;
 mod layers;
 mod listing;
 mod nearest;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 
 use toml::Value;
 
-use super::layers::DEFAULTS;
+use super::known_keys::DEFAULTS;
 use super::source::variable_of_key;
 use super::*;
 

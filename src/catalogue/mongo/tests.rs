@@ -5,9 +5,13 @@
 
 use futures::future::join_all;
 
+use mongodb::bson::oid::ObjectId;
+use mongodb::bson::{Document, doc};
+
+use super::documents::KeyDocument;
 use super::*;
 use crate::catalogue::conformance::assert_conforms;
-use crate::catalogue::{Algorithm, KeyMaterial};
+use crate::catalogue::{Algorithm, KeyMaterial, KeyUse};
 
 const SERVER: &str = "CARILLON_TEST_MONGODB_URI";
 

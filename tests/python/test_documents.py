@@ -13,6 +13,8 @@ NAMING_FILES = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"]
 ROOTS = ["", "src", "actors/src", "src/http/console"]
 # Where a name without a folder may be: it stands for a file of the folder that the sentence is about.
 CODE = ["src", "actors/src", "clients/js/src"]
+# Tables and fenced blocks may be wider.
+WIDTH = 120
 FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -87,6 +89,11 @@ class Documents(unittest.TestCase):
             named = named_files(ROOT / name)
             self.assertGreater(len(named), 3, name)
             self.assertEqual([file for file in named if not file_exists(file)], [], name)
+
+    def test_prose_is_at_most_120_columns_wide(self):
+        for document in documents():
+            wide = [line for line in prose(document).splitlines() if len(line) > WIDTH and not line.startswith("|")]
+            self.assertEqual(wide, [], document.relative_to(ROOT))
 
     def test_every_page_of_docs_is_in_the_index(self):
         index = ROOT / "docs" / "README.md"

@@ -3,6 +3,7 @@
 
 use crate::support::client::{Client, entry};
 use crate::support::cluster::nodes;
+use crate::support::http::emit_at;
 use crate::support::{Node, RedisServer, emit, eventually};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
@@ -122,13 +123,12 @@ async fn a_subscriber_that_returns_while_its_channel_is_being_left_misses_nothin
     }
 }
 
-async fn subscribe_and_leave(mut client: Client, emit_at: SocketAddr, token: String, number: u32, pause: Duration) {
+async fn subscribe_and_leave(mut client: Client, address: SocketAddr, token: String, number: u32, pause: Duration) {
     let event = format!("event-{number}");
     for round in 0..3 {
         let id = client.subscribe(entry(&event)).await;
         let body = json!({"name": event, "eventData": round}).to_string();
-        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
-        let answer = crate::support::request(emit_at, "POST", crate::support::http::EMIT, &headers, body.as_bytes());
+        let answer = emit_at(address, "demo", &token, &body);
         assert_eq!(answer.status, 200, "{}", answer.text());
         assert_eq!(client.next_notification().await, (id.clone(), Value::from(round)));
         unsubscribe(&mut client, &id).await;

@@ -4,7 +4,7 @@
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{EVENT, Listener, Publisher, nodes};
 use crate::support::delivery_check::check_deliveries;
-use crate::support::http::{EMIT, head};
+use crate::support::http::{emit_request, head};
 use crate::support::raw::CLOSE;
 use crate::support::{Node, RawSocket, RedisServer, emit, eventually_within};
 use rustix::process::Signal;
@@ -95,10 +95,7 @@ async fn a_stopping_node_accepts_emits_for_other_nodes_as_long_as_it_answers() {
     assert_eq!(backend.read_answer().status, 200);
     stopping.signal(Signal::TERM);
     assert_eq!(silent.read_frame().first_byte, CLOSE);
-    let body = br#"{"name":"orders","eventData":1}"#;
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
-    backend.write(&head("POST", EMIT, &headers, Some(body.len())));
-    backend.write(body);
+    backend.write(&emit_request(&tokens.api, r#"{"name":"orders","eventData":1}"#));
     assert_eq!(backend.read_answer().status, 200);
     assert_eq!(client.next_notification().await.1, json!(1));
 }

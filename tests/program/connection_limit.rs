@@ -1,6 +1,6 @@
 //! HTTP connections over the limit of the node.
 
-use crate::support::http::{EMIT, head};
+use crate::support::http::{emit_request, head};
 use crate::support::raw::{answer_to, upgrade_request};
 use crate::support::{Node, RawSocket, eventually};
 
@@ -12,9 +12,7 @@ const RESERVED: usize = 25;
 fn connections_past_the_limit_are_answered_503_while_health_checks_and_upgrades_still_work() {
     let node = Node::start_with_open_files(OPEN_FILES);
     let tokens = node.tokens();
-    let body = br#"{"name":"orders","eventData":1}"#;
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
-    let emit = [head("POST", EMIT, &headers, Some(body.len())), body.to_vec()].concat();
+    let emit = emit_request(&tokens.api, r#"{"name":"orders","eventData":1}"#);
     let mut connected: Vec<RawSocket> = (0..RESERVED).map(|_| RawSocket::connect(node.address())).collect();
     for socket in &mut connected {
         socket.write(&emit);

@@ -1,6 +1,6 @@
 //! Pages of other origins that call the HTTP API.
 
-use crate::support::http::EMIT;
+use crate::support::http::{EMIT, json_headers};
 use crate::support::{Answer, Claims, Node, request};
 use serde_json::json;
 
@@ -86,7 +86,7 @@ fn the_v1_paths_answer_like_the_paths_of_api_maker() {
     let node = Node::start(&[]);
     let token = node.token(Claims::api("emit admin"));
     let call = |method: &str, path: &str, body: serde_json::Value| {
-        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
+        let headers = json_headers(&token);
         let path = format!("/v1/projects/demo/{path}");
         request(node.address(), method, &path, &headers, body.to_string().as_bytes())
     };

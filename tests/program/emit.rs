@@ -1,7 +1,7 @@
 //! The answers to emits: one event, a batch, and the same event again.
 
 use crate::support::client::{Client, entry};
-use crate::support::http::EMIT;
+use crate::support::http::{EMIT, emit_at, emit_request};
 use crate::support::tokens::add_project;
 use crate::support::{Answer, Claims, Node, emit, eventually, request};
 use serde_json::{Value, json};
@@ -139,10 +139,8 @@ fn another_project_may_use_the_same_idempotency_key() {
     add_project(node.directory(), "other");
     for project in ["demo", "other"] {
         let token = node.token(Claims::api("emit").of_project(project));
-        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
-        let path = format!("/api/system-api/{project}/emit-event-ws");
-        let body = br#"{"name":"orders","eventData":1,"idempotencyKey":"k"}"#;
-        let answer = request(node.address(), "POST", &path, &headers, body).json();
+        let body = r#"{"name":"orders","eventData":1,"idempotencyKey":"k"}"#;
+        let answer = emit_at(node.address(), project, &token, body).json();
         accepted(&answer);
         assert_eq!(answer.get("duplicate"), None, "{project}: {answer}");
     }
@@ -186,9 +184,8 @@ fn a_project_that_has_used_up_its_share_of_idempotency_keys_leaves_other_project
     add_project(node.directory(), "other");
     let keyed = |project: &str, key: &str| {
         let token = node.token(Claims::api("emit").of_project(project));
-        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
         let body = json!({"name": "orders", "eventData": 1, "idempotencyKey": key}).to_string();
-        request(node.address(), "POST", &format!("/api/system-api/{project}/emit-event-ws"), &headers, body.as_bytes())
+        emit_at(node.address(), project, &token, &body)
     };
     assert_eq!(["a", "b"].map(|key| keyed("demo", key).status), [200; 2]);
     let refused = keyed("demo", "c");
@@ -233,10 +230,7 @@ fn emits_over_the_rate_of_the_project_are_answered_429_with_retry_after() {
     let node = Node::start(&[("LIMITS__EMITS_PER_SECOND", "5")]);
     let tokens = node.tokens();
     let mut socket = crate::support::RawSocket::connect(node.address());
-    let body = r#"{"name":"orders","eventData":1}"#;
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
-    let mut bytes = crate::support::http::head("POST", EMIT, &headers, Some(body.len()));
-    bytes.extend(body.as_bytes());
+    let bytes = emit_request(&tokens.api, r#"{"name":"orders","eventData":1}"#);
     let answers: Vec<Answer> = (0..200)
         .map(|_| {
             socket.write(&bytes);

@@ -1,6 +1,6 @@
 //! The answers to refused emits: every row of the documented table, in the common shape of errors.
 
-use crate::support::http::{EMIT, head};
+use crate::support::http::{EMIT, head, json_headers};
 use crate::support::{Answer, Claims, Node, RawSocket, emit, request};
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn bad_bodies_are_answered_400() {
 fn a_body_that_is_not_utf8_is_answered_400() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let headers = json_headers(&tokens.api);
     let body = b"{\"name\":\"orders\",\"eventData\":\"\xff\"}";
     let answer = request(node.address(), "POST", EMIT, &headers, body);
     assert_eq!(answer.refusal(400), "INVALID_JSON");
@@ -98,7 +98,7 @@ fn a_missing_scope_and_another_projects_path_are_answered_403() {
         (other, &tokens.api, "PROJECT_MISMATCH"),
     ];
     for (path, token, code) in rows {
-        let headers = [("Content-Type", "application/json"), ("x-am-authorization", token.as_str())];
+        let headers = json_headers(token);
         assert_eq!(post(&node, path, &headers).refusal(403), code);
     }
 }
@@ -160,7 +160,7 @@ fn a_chunked_body_is_accepted_and_limited_by_its_total_length() {
 fn an_announced_length_over_the_limit_is_refused_without_its_body() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let headers = json_headers(&tokens.api);
     let mut socket = RawSocket::connect(node.address());
     socket.write(&head("POST", EMIT, &headers, Some(1 << 40)));
     assert_eq!(socket.read_answer().refusal(413), "PAYLOAD_TOO_LARGE");
@@ -170,7 +170,7 @@ fn an_announced_length_over_the_limit_is_refused_without_its_body() {
 fn a_body_far_over_the_limit_is_refused_with_an_answer_and_not_with_a_reset() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let headers = json_headers(&tokens.api);
     let body = vec![b' '; 4 << 20];
     for _ in 0..5 {
         let mut socket = RawSocket::connect(node.address());

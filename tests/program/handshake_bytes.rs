@@ -1,7 +1,7 @@
 //! Bytes before and after a handshake: sent together, in pieces, or pipelined.
 
 use crate::support::client::{Client, entry};
-use crate::support::http::{EMIT, head};
+use crate::support::http::{emit_request, head};
 use crate::support::raw::{masked_frame, upgrade_request, upgrade_with};
 use crate::support::{Node, RawSocket, emit};
 use serde_json::json;
@@ -66,10 +66,8 @@ async fn bytes_after_a_refused_upgrade_are_not_processed() {
     let mut witness = Client::connect(&node, &tokens).await;
     witness.subscribe(entry("orders")).await;
     let smuggled = r#"{"name":"orders","eventData":"smuggled"}"#;
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
     let mut bytes = upgrade_with("Sec-WebSocket-Key", &[], &tokens);
-    bytes.extend(head("POST", EMIT, &headers, Some(smuggled.len())));
-    bytes.extend(smuggled.as_bytes());
+    bytes.extend(emit_request(&tokens.api, smuggled));
     let mut socket = RawSocket::connect(node.address());
     socket.write(&bytes);
     assert_eq!(socket.read_answer().status, 400);

@@ -1,6 +1,6 @@
 //! The HTTP surface: headers of every answer, refusals before a body is sent, the ways to send a token.
 
-use crate::support::http::{EMIT, head};
+use crate::support::http::{EMIT, head, json_headers};
 use crate::support::raw::{answer_to, upgrade_with};
 use crate::support::{Answer, Node, RawSocket, emit, request};
 
@@ -35,7 +35,7 @@ fn a_refused_request_gets_no_100_continue() {
 fn an_accepted_request_gets_100_continue_once() {
     let node = Node::start(&[]);
     let tokens = node.tokens();
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let headers = json_headers(&tokens.api);
     // The first call reads the project from the catalogue, the second finds it in memory.
     for _ in 0..2 {
         let (mut socket, answer) = expecting(&node, EMIT, &headers, BODY.len());
@@ -123,7 +123,8 @@ fn a_head_that_does_not_come_in_time_is_refused_in_our_shape() {
 #[test]
 fn a_body_that_does_not_come_in_time_is_refused_in_our_shape() {
     let node = Node::start(&[]);
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", &node.tokens().api)];
+    let tokens = node.tokens();
+    let headers = json_headers(&tokens.api);
     let mut socket = RawSocket::connect(node.address());
     socket.write(&head("POST", EMIT, &headers, Some(BODY.len())));
     socket.write(&BODY[..BODY.len() - 1]);

@@ -1,6 +1,7 @@
 //! The catalogue on a MongoDB that nodes share: concurrent first starts, tokens on every node, and outages of MongoDB.
 
 use crate::support::client::{Client, entry};
+use crate::support::http::emit_at;
 use crate::support::mongodb::{Database, Server, spawn};
 use crate::support::{Answer, Claims, Node, Tokens, emit, eventually, request};
 use carillon::catalogue::{Catalogue as _, Key, KeyUse, Project, ProjectName};
@@ -19,8 +20,7 @@ fn ready(node: &Node) -> u16 {
 
 /// Emits to the project `shop`, which the test creates.
 fn emit_to_shop(node: &Node, api_token: &str) -> Answer {
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
-    request(node.address(), "POST", "/api/system-api/shop/emit-event-ws", &headers, BODY.as_bytes())
+    emit_at(node.address(), "shop", api_token, BODY)
 }
 
 /// Creates the project `shop`, which the nodes have not looked up yet, and signs tokens for it.

@@ -1,8 +1,9 @@
 //! Notifications: which subscribers receive them, how often, in which order, and with which contents.
 
 use crate::support::client::{Client, conditional, entry};
+use crate::support::http::emit_at;
 use crate::support::tokens::add_project;
-use crate::support::{Claims, Node, Tokens, emit, request};
+use crate::support::{Claims, Node, Tokens, emit};
 use serde_json::{Value, json};
 
 async fn started() -> (Node, Tokens, Client) {
@@ -212,10 +213,8 @@ async fn an_event_of_the_same_name_in_another_project_is_not_delivered() {
     client.subscribe(entry("orders")).await;
     other.subscribe(entry("orders")).await;
     emit_text(&node, &tokens, "orders", "\"of demo\"");
-    let body = br#"{"name":"orders","eventData":"of other"}"#;
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", other_tokens.api.as_str())];
-    let path = "/api/system-api/other/emit-event-ws";
-    let answer = request(node.address(), "POST", path, &headers, body);
+    let body = r#"{"name":"orders","eventData":"of other"}"#;
+    let answer = emit_at(node.address(), "other", &other_tokens.api, body);
     assert_eq!(answer.status, 200, "{}", answer.text());
     emit_text(&node, &tokens, "orders", "\"again of demo\"");
     assert_eq!(other.next_notification().await.1, "of other");

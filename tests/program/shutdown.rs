@@ -1,7 +1,7 @@
 //! The shutdown of a node: it closes its sessions and answers the emits in progress before it exits.
 
 use crate::support::client::{Client, entry};
-use crate::support::http::{EMIT, head};
+use crate::support::http::{emit_request, head};
 use crate::support::raw::{answer_to, upgrade_request};
 use crate::support::{Node, RawSocket, emit, eventually, request};
 use rustix::process::Signal;
@@ -46,11 +46,11 @@ async fn peers_that_never_answer_do_not_delay_the_exit_beyond_the_shutdown_timeo
 async fn a_stopping_node_is_not_ready_refuses_upgrades_and_answers_the_emit_in_progress() {
     let mut node = Node::start(&[]);
     let tokens = node.tokens();
-    let body = br#"{"name":"orders","eventData":1}"#;
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
+    let body = r#"{"name":"orders","eventData":1}"#;
+    let request_bytes = emit_request(&tokens.api, body);
+    let (first_part, last_part) = request_bytes.split_at(request_bytes.len() - 10);
     let mut under_way = RawSocket::connect(node.address());
-    under_way.write(&head("POST", EMIT, &headers, Some(body.len())));
-    under_way.write(&body[..10]);
+    under_way.write(first_part);
     let mut client = Client::connect(&node, &tokens).await;
     // Connections from before the signal are still served while the node drains.
     let mut asking = RawSocket::connect(node.address());
@@ -63,15 +63,14 @@ async fn a_stopping_node_is_not_ready_refuses_upgrades_and_answers_the_emit_in_p
     client.expect_close(1001).await;
     asking.write(&head("GET", "/readyz", &[], None));
     assert_eq!(asking.read_answer().status, 503);
-    asking.write(&head("POST", EMIT, &headers, Some(body.len())));
-    asking.write(body);
+    asking.write(&emit_request(&tokens.api, body));
     let too_late = asking.read_answer();
     assert_eq!((too_late.status, too_late.header("retry-after")), (503, Some("1")), "no session is left");
     upgrading.write(&upgrade_request("/ws", &tokens.headers()));
     let refused = upgrading.read_answer();
     assert_eq!(refused.status, 503);
     assert!(refused.header("retry-after").is_some());
-    under_way.write(&body[10..]);
+    under_way.write(last_part);
     let answer = under_way.read_answer();
     assert_eq!(answer.status, 200, "{}", answer.text());
     drop((asking, upgrading, under_way, client));

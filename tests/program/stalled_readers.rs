@@ -1,6 +1,6 @@
 //! HTTP clients that pipeline requests and do not read the answers.
 
-use crate::support::http::{EMIT, head};
+use crate::support::http::{EMIT, emit_request, head};
 use crate::support::{DEADLINE, Node, RawSocket, eventually};
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -33,9 +33,7 @@ fn flood(address: SocketAddr, bytes: &[u8]) -> TcpStream {
 /// The cheapest requests for an attacker, and emits, whose handlers wait.
 fn attacks(node: &Node) -> [Vec<u8>; 4] {
     let tokens = node.tokens();
-    let body = br#"{"name":"orders","eventData":1}"#;
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", tokens.api.as_str())];
-    let emit = [head("POST", EMIT, &headers, Some(body.len())), body.to_vec()].concat();
+    let emit = emit_request(&tokens.api, r#"{"name":"orders","eventData":1}"#);
     [head("GET", "/try", &[], None), head("GET", "/metrics", &[], None), head("GET", "/", &[], None), emit]
 }
 

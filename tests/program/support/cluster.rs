@@ -2,6 +2,7 @@
 
 use super::client::{Client, entry};
 use super::delivery_check::{Accepted, Message, Received};
+use super::http::emit_at;
 use super::{Node, RedisServer, emit, eventually, request};
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -134,9 +135,7 @@ impl Publisher {
 fn accepted_of(address: SocketAddr, token: &str, publisher: u64, from: u64, batch: u64) -> Vec<u64> {
     let items = (from..from + batch).map(|n| json!({"name": EVENT, "eventData": {"p": publisher, "n": n}}));
     let body = Value::from_iter(items).to_string();
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", token)];
-    let answer = request(address, "POST", super::http::EMIT, &headers, body.as_bytes());
-    let answers = answer.json();
+    let answers = emit_at(address, "demo", token, &body).json();
     let answers = answers.as_array().expect("an answer for each emit");
     let good = answers.iter().zip(from..).filter(|(answer, _)| answer["statusCode"] == 200);
     good.map(|(_, number)| number).collect()

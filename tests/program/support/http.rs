@@ -66,10 +66,25 @@ pub fn head(method: &str, path: &str, headers: &[(&str, &str)], length: Option<u
 /// The path that backends of the project `demo` emit to.
 pub const EMIT: &str = "/api/system-api/demo/emit-event-ws";
 
+/// The header lines of a call with a JSON body and an API token.
+pub fn json_headers(api_token: &str) -> [(&str, &str); 2] {
+    [("Content-Type", "application/json"), ("x-am-authorization", api_token)]
+}
+
 /// Emits `body` with an API token, as a backend does.
 pub fn emit(node: &Node, api_token: &str, body: &str) -> Answer {
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
-    request(node.address(), "POST", EMIT, &headers, body.as_bytes())
+    emit_at(node.address(), "demo", api_token, body)
+}
+
+/// Emits to a project at an address.
+pub fn emit_at(address: SocketAddr, project: &str, api_token: &str, body: &str) -> Answer {
+    let path = format!("/api/system-api/{project}/emit-event-ws");
+    request(address, "POST", &path, &json_headers(api_token), body.as_bytes())
+}
+
+/// The bytes of an emit.
+pub fn emit_request(api_token: &str, body: &str) -> Vec<u8> {
+    [head("POST", EMIT, &json_headers(api_token), Some(body.len())), body.as_bytes().to_vec()].concat()
 }
 
 /// The path of a call of the system API for the project `demo`.
@@ -79,8 +94,7 @@ pub fn system_path(call: &str) -> String {
 
 /// Calls the system API of the project `demo` with an API token, as an administrator's application does.
 pub fn system_call(node: &Node, method: &str, call: &str, api_token: &str, body: &Value) -> Answer {
-    let headers = [("Content-Type", "application/json"), ("x-am-authorization", api_token)];
-    request(node.address(), method, &system_path(call), &headers, body.to_string().as_bytes())
+    request(node.address(), method, &system_path(call), &json_headers(api_token), body.to_string().as_bytes())
 }
 
 /// Ends all sessions of a user, with a token that has the scope `admin`.

@@ -174,6 +174,15 @@ impl EventData {
     }
 }
 
+/// Appends one POST request per event, to the path of its audience.
+fn write_posts(events: &[Event], data: &EventData, path: impl Fn(u32) -> String, out: &mut Vec<u8>) {
+    for event in events {
+        let mut body = String::new();
+        data.write(event, &mut body);
+        write_post(&path(event.audience), "", &body, out);
+    }
+}
+
 /// Appends formatted text.
 fn write_to(out: &mut String, arguments: fmt::Arguments<'_>) {
     out.write_fmt(arguments).expect("writing to a String never fails");

@@ -1,6 +1,6 @@
 //! Nchan: no tokens, no conditions. The channel in the URL is the subscription.
 
-use super::{ClientIdentity, Event, EventData, MessageKind, ServerProtocol, Stage, write_post, write_to};
+use super::{ClientIdentity, Event, EventData, MessageKind, ServerProtocol, Stage, write_posts, write_to};
 
 /// The protocol of Nchan.
 #[derive(Debug)]
@@ -28,10 +28,6 @@ impl ServerProtocol for Nchan {
     }
 
     fn publish(&self, events: &[Event], out: &mut Vec<u8>) {
-        for event in events {
-            let mut body = String::new();
-            self.data.write(event, &mut body);
-            write_post(&format!("/pub/u{}", event.audience), "", &body, out);
-        }
+        write_posts(events, &self.data, |audience| format!("/pub/u{audience}"), out);
     }
 }

@@ -1,6 +1,6 @@
 //! Socket.IO 5 over Engine.IO 4, WebSocket only: no tokens, no conditions, one room per audience.
 
-use super::{ClientIdentity, Event, EventData, MessageKind, ServerProtocol, Stage, write_post, write_text};
+use super::{ClientIdentity, Event, EventData, MessageKind, ServerProtocol, Stage, write_posts, write_text};
 
 /// The protocol of Socket.IO.
 #[derive(Debug)]
@@ -45,10 +45,6 @@ impl ServerProtocol for SocketIo {
     }
 
     fn publish(&self, events: &[Event], out: &mut Vec<u8>) {
-        for event in events {
-            let mut body = String::new();
-            self.data.write(event, &mut body);
-            write_post(&format!("/emit/u{}", event.audience), "", &body, out);
-        }
+        write_posts(events, &self.data, |audience| format!("/emit/u{audience}"), out);
     }
 }

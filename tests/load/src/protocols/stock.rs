@@ -1,6 +1,6 @@
 //! The stock server of actix-web-actors: no tokens, no conditions, one name per audience.
 
-use super::{ClientIdentity, Event, EventData, MessageKind, ServerProtocol, Stage, write_post, write_text};
+use super::{ClientIdentity, Event, EventData, MessageKind, ServerProtocol, Stage, write_posts, write_text};
 
 /// The protocol of the stock server.
 #[derive(Debug)]
@@ -33,10 +33,6 @@ impl ServerProtocol for Stock {
     }
 
     fn publish(&self, events: &[Event], out: &mut Vec<u8>) {
-        for event in events {
-            let mut body = String::new();
-            self.data.write(event, &mut body);
-            write_post(&format!("/emit/u{}", event.audience), "", &body, out);
-        }
+        write_posts(events, &self.data, |audience| format!("/emit/u{audience}"), out);
     }
 }

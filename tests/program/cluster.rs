@@ -3,7 +3,7 @@
 use crate::support::client::{Client, entry};
 use crate::support::cluster::{Listener, Publisher, nodes};
 use crate::support::delivery_check::{Message, check_deliveries};
-use crate::support::node::is_named_program;
+use crate::support::process::is_named_program;
 use crate::support::{Node, RedisServer, emit};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};

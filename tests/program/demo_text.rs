@@ -1,7 +1,7 @@
 //! The text that a node with the project `demo` prints once it is ready: with tokens only on a terminal of the machine
 //! itself, or if asked.
 
-use crate::support::node::{command, program};
+use crate::support::process::{command, program};
 use crate::support::{Node, emit, eventually, request};
 use rustix::process::Signal;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};

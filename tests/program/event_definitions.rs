@@ -2,13 +2,14 @@
 
 use crate::support::client::{Client, entry};
 use crate::support::mongodb::{Database, Server};
+use crate::support::process::output_text;
 use crate::support::{Answer, Claims, Node, Tokens, emit, eventually};
 use serde_json::{Value, json};
 
 /// Runs a command beside the node, which must succeed. Returns its output.
 fn run(node: &Node, words: &[&str]) -> String {
     let output = node.run(&[], words);
-    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat();
+    let text = output_text(&output);
     assert!(output.status.success(), "{words:?}: {text}");
     text
 }

@@ -1,6 +1,6 @@
 //! `carillon health`, which the image's health check runs.
 
-use crate::support::node::command;
+use crate::support::process::command;
 use crate::support::{Node, eventually};
 use rustix::process::Signal;
 use std::net::TcpListener;

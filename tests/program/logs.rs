@@ -2,10 +2,9 @@
 
 use crate::support::client::{Client, entry};
 use crate::support::http::disconnect_user;
-use crate::support::node::{command, wait};
+use crate::support::process::{command, refused_start};
 use crate::support::{Node, emit, eventually};
 use serde_json::{Value, json};
-use std::process::Stdio;
 
 /// The lines of a log, each of which must be a JSON object.
 fn json_lines(log: &str) -> Vec<Value> {
@@ -82,14 +81,7 @@ async fn a_limit_that_is_reached_often_is_logged_once_with_its_name() {
 #[test]
 fn a_refused_start_is_a_json_line_too() {
     let node = Node::start(&[]);
-    let mut second = command(node.directory(), &[("LOG__FORMAT", "json")])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    assert!(!wait(&mut second).success());
-    let output = second.wait_with_output().expect("its output");
-    let lines = json_lines(&String::from_utf8_lossy(&output.stderr));
+    let lines = json_lines(&refused_start(command(node.directory(), &[("LOG__FORMAT", "json")])));
     let line = lines.last().expect("a line");
     assert_eq!(line["level"], "error");
     let cause = line["cause"].as_str().unwrap_or_default();

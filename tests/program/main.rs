@@ -12,6 +12,7 @@ mod cluster_failures;
 mod cluster_limits;
 mod cluster_nodes;
 mod cluster_outcomes;
+mod cluster_revocation;
 mod connection_limit;
 mod cors;
 mod demo_text;

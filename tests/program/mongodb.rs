@@ -3,6 +3,7 @@
 use crate::support::client::{Client, entry};
 use crate::support::http::emit_at;
 use crate::support::mongodb::{Database, Server, spawn};
+use crate::support::process::output_text;
 use crate::support::{Answer, Claims, Node, Tokens, emit, eventually, request};
 use carillon::catalogue::{Catalogue as _, Key, KeyUse, Project, ProjectName};
 use rustix::process::Signal;
@@ -33,10 +34,6 @@ async fn make_shop(database: &Database) -> Tokens {
 
 fn assert_back_in_time(since: Instant) {
     assert!(since.elapsed() < RETURN, "{:?}", since.elapsed());
-}
-
-fn text(output: &Output) -> String {
-    [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned()).concat()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -149,20 +146,25 @@ async fn migrations_that_run_concurrently_and_again_are_applied_once() {
     let both = [spawn(&database, &["migrate"]), spawn(&database, &["migrate"])];
     let outputs: Vec<Output> = both.map(|child| child.wait_with_output().expect("its output")).into();
     for output in &outputs {
-        assert_eq!(output.status.code(), Some(0), "{}", text(output));
+        assert_eq!(output.status.code(), Some(0), "{}", output_text(output));
     }
     assert!(
         outputs
             .iter()
-            .any(|output| text(output) == "applied 0001_projects_keys_events\napplied 0002_states_and_event_rules\n"),
+            .any(|output| output_text(output)
+                == "applied 0001_projects_keys_events\napplied 0002_states_and_event_rules\n"),
         "{outputs:?}"
     );
     let again = database.run(&["migrate"]);
-    assert_eq!(text(&again), "nothing to do: every migration is applied\n");
+    assert_eq!(output_text(&again), "nothing to do: every migration is applied\n");
     assert_eq!((database.count("migrations").await, database.count("projects").await), (2, 0));
     let unknown = database.run(&["token", "user", "--project", "demo", "--sub", "u1"]);
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(text(&unknown).starts_with("carillon: there is no project demo in the database "), "{}", text(&unknown));
+    assert!(
+        output_text(&unknown).starts_with("carillon: there is no project demo in the database "),
+        "{}",
+        output_text(&unknown)
+    );
     database.remove().await;
 }
 
@@ -174,12 +176,16 @@ fn an_unreachable_or_impossible_mongodb_address_is_reported_in_one_line_without_
     for uri in [nowhere.as_str(), "mongodb://ann:sesame@a:b:c"] {
         for words in commands {
             let output = Database::on(uri.to_owned()).run(words);
-            assert_eq!(output.status.code(), Some(1), "{}", text(&output));
-            assert!(text(&output).starts_with("carillon: ") && text(&output).lines().count() == 1, "{}", text(&output));
-            assert!(!text(&output).contains("sesame"), "{}", text(&output));
+            assert_eq!(output.status.code(), Some(1), "{}", output_text(&output));
+            assert!(
+                output_text(&output).starts_with("carillon: ") && output_text(&output).lines().count() == 1,
+                "{}",
+                output_text(&output)
+            );
+            assert!(!output_text(&output).contains("sesame"), "{}", output_text(&output));
         }
     }
     let served = Database::on("mongodb://ann:sesame@a:b:c".to_owned()).run(&["serve"]);
     assert_eq!(served.status.code(), Some(1));
-    assert!(text(&served).contains("catalogue.mongodb.uri cannot be used: "), "{}", text(&served));
+    assert!(output_text(&served).contains("catalogue.mongodb.uri cannot be used: "), "{}", output_text(&served));
 }

@@ -1,11 +1,11 @@
 //! Operation: health checks, metrics, the data folder, the command line.
 
 use crate::support::client::{Client, conditional, entry};
-use crate::support::node::{command, program, wait};
+use crate::support::process::{command, program, refused_start};
 use crate::support::raw::{masked_frame, upgrade_request};
 use crate::support::{Node, RawSocket, Tokens, emit, eventually, request};
 use serde_json::json;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 const METRICS: [&str; 13] = [
     "carillon_sessions",
@@ -123,15 +123,7 @@ fn a_session_that_ends_during_its_register_leaves_nothing_behind() {
 #[test]
 fn a_second_node_on_the_same_data_folder_exits_with_a_reason() {
     let node = Node::start(&[]);
-    let mut second = command(node.directory(), &[])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    let status = wait(&mut second);
-    assert!(!status.success());
-    let output = second.wait_with_output().expect("its output");
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let text = refused_start(command(node.directory(), &[]));
     let folder = node.directory().to_str().expect("a path of UTF-8");
     assert!(text.contains(folder), "the folder is named: {text}");
     assert_eq!(request(node.address(), "GET", "/readyz", &[], b"").status, 200);

@@ -1,10 +1,9 @@
 //! SIGHUP, and refused starts, whose messages name the setting.
 
-use crate::support::node::{command, wait};
+use crate::support::process::{command, refused_start};
 use crate::support::{Node, eventually, request};
 use rustix::process::Signal;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// A node with a settings file that contains `text`, and the path of the file.
 fn node_with_file(text: &str) -> (Node, std::path::PathBuf) {
@@ -14,13 +13,6 @@ fn node_with_file(text: &str) -> (Node, std::path::PathBuf) {
     let mut program = command(directory.path(), &[]);
     program.env("CARILLON_CONFIG", &file);
     (Node::launch(directory, program), file)
-}
-
-fn refused(mut program: Command) -> String {
-    let mut child = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
-    assert!(!wait(&mut child).success());
-    let output = child.wait_with_output().expect("its output");
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn upgrade_status(node: &Node, origin: &str) -> u16 {
@@ -73,13 +65,13 @@ fn a_port_in_use_names_http_bind() {
     let node = Node::start(&[]);
     let directory = tempfile::tempdir().expect("a directory");
     let address = node.address().to_string();
-    let text = refused(command(directory.path(), &[("HTTP__BIND", &address)]));
+    let text = refused_start(command(directory.path(), &[("HTTP__BIND", &address)]));
     assert!(text.contains("http.bind") && text.contains(&address), "{text}");
 }
 
 #[test]
 fn a_data_folder_that_can_not_be_created_names_data_dir() {
-    let text = refused(command(Path::new("/proc/carillon"), &[]));
+    let text = refused_start(command(Path::new("/proc/carillon"), &[]));
     assert!(text.contains("data.dir") && text.contains("/proc/carillon"), "{text}");
 }
 
@@ -88,7 +80,7 @@ fn a_variable_with_single_underscores_refuses_the_start_and_each_problem_has_its
     let directory = tempfile::tempdir().expect("a directory");
     let mut program = command(directory.path(), &[("SESSION__PING_SECONDS", "0"), ("BUS__KIND", "nats")]);
     program.env("CARILLON_HTTP_BIND", "127.0.0.1:0");
-    let text = refused(program);
+    let text = refused_start(program);
     assert!(text.contains("CARILLON_HTTP_BIND") && text.contains("CARILLON__HTTP__BIND"), "{text}");
     assert_eq!(text.lines().count(), 3, "{text}");
     for key in ["session.ping_seconds: ", "bus.kind: "] {

@@ -9,10 +9,12 @@ pub mod delivery_check;
 pub mod http;
 pub mod mongodb;
 pub mod node;
+pub mod process;
 pub mod raw;
 pub mod redis;
 pub mod redis_proxy;
 pub mod redis_url;
+pub mod revocation;
 pub mod tokens;
 
 pub use http::{Answer, emit, request};

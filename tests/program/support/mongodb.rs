@@ -3,7 +3,7 @@
 //! The server of a test is nx-27017, which speaks the wire protocol of MongoDB. `CARILLON_TEST_NX_27017` is the path of
 //! the program (`tests/run` installs it). Without these variables, the tests that need them are skipped with a message.
 
-use super::node::{command, program, wait};
+use super::process::{command, program, wait};
 use super::{DEADLINE, Node, Tokens};
 use carillon::catalogue::MongoCatalogue;
 use mongodb::bson::{Document, doc};

@@ -1,6 +1,7 @@
 //! Runs the real program in its own process: starts it on a free port, sends signals, and stops it.
 
 use super::DEADLINE;
+use super::process::{POLL_INTERVAL, command, program, wait};
 use super::tokens::{Claims, Tokens};
 use std::fs::{self, File};
 use std::net::SocketAddr;
@@ -10,22 +11,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
-
-/// The path of another binary to test, such as a release build for tests of speed.
-const OTHER_PROGRAM: &str = "CARILLON_TEST_PROGRAM";
-
-/// The binary under test.
-pub fn program() -> String {
-    std::env::var(OTHER_PROGRAM).unwrap_or_else(|_| env!("CARGO_BIN_EXE_carillon").to_owned())
-}
-
-/// Whether [`OTHER_PROGRAM`] names the binary under test. Only then its speed is tested.
-pub fn is_named_program() -> bool {
-    std::env::var_os(OTHER_PROGRAM).is_some()
-}
-
-/// The interval of checks of a process.
-const POLL: Duration = Duration::from_millis(5);
 
 /// A running node. Dropping it kills the process, and prints its log if the test has failed.
 pub struct Node {
@@ -227,37 +212,6 @@ fn system_file(directory: &Path, path: &str) -> PathBuf {
     directory.join(path.replace('/', "_"))
 }
 
-/// The command that starts the program on a data directory and a free port.
-pub fn command(directory: &Path, settings: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(program());
-    command
-        .env("CARILLON__HTTP__BIND", "127.0.0.1:0")
-        .env("CARILLON__HTTP__WORKERS", "2")
-        .env("CARILLON__DATA__DIR", directory)
-        .env_remove("RUST_LOG")
-        .stdin(Stdio::null());
-    for (name, value) in settings {
-        command.env(format!("CARILLON__{name}"), value);
-    }
-    command
-}
-
-/// Waits until a process exits by itself. At the deadline, kills it and fails.
-pub fn wait(child: &mut Child) -> ExitStatus {
-    let end = Instant::now() + DEADLINE;
-    loop {
-        if let Some(status) = child.try_wait().expect("a child of ours") {
-            return status;
-        }
-        if Instant::now() > end {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("the process did not end in {DEADLINE:?}");
-        }
-        std::thread::sleep(POLL);
-    }
-}
-
 /// Waits for the address file, which the node writes once it listens.
 fn address_of(child: &mut Child, directory: &Path) -> SocketAddr {
     let end = Instant::now() + DEADLINE;
@@ -271,6 +225,6 @@ fn address_of(child: &mut Child, directory: &Path) -> SocketAddr {
             let log = fs::read_to_string(directory.join("stderr")).unwrap_or_default();
             panic!("the node does not listen\n{log}");
         }
-        std::thread::sleep(POLL);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
